@@ -21,7 +21,13 @@ export default defineConfig({
         },
       },
       ...['contract', 'integration', 'guarantees'].map((name) => ({
-        test: { name, include: [`test/${name}/**/*.test.ts`], fileParallelism: false, ...slow },
+        test: {
+          name,
+          include: [`test/${name}/**/*.test.ts`],
+          // Contract tests mostly wait, each file for accounts of its own.
+          ...(name === 'contract' ? { maxWorkers: 3 } : { fileParallelism: false }),
+          ...slow,
+        },
       })),
     ],
   },

@@ -16,6 +16,9 @@ const BENCHES: Readonly<Record<string, string>> = {
     'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
   profiles: 'profiles of a million people: new, cached, and cold in ClickHouse',
   webhooks: 'signed deliveries, beside a bare server that computes the HMAC and parses',
+  channels: 'registrations and on-site campaigns beside single events, on one core',
+  lookups: 'addresses and consents of people in a real PostgreSQL, at 1,000 a second',
+  onsite: 'on-site campaigns for a page: targeting in memory, on one core',
   relays: 'deliveries to an endpoint, beside a bare client loop',
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:
@@ -23,8 +26,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   'end-to-end': 'the whole path: sustained rate, time until a row is visible',
 };
 
-/** Run only by name: takes long and needs tens of gigabytes of disk. */
-const ONLY_BY_NAME = new Set(['reports']);
+/** Run only by name: they take long and need much disk, or a server of their own. */
+const ONLY_BY_NAME = new Set(['reports', 'lookups']);
 
 /**
  * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options

@@ -7,7 +7,7 @@ import { start, stop } from '../deploy/local/commands/stop-start.ts';
 import { status } from '../deploy/local/commands/status.ts';
 import { test } from '../deploy/local/commands/test.ts';
 import { up } from '../deploy/local/commands/up.ts';
-import { sealingEnv } from '../deploy/local/sealing-key.ts';
+import { homeKeys } from '../deploy/local/home-keys.ts';
 
 interface CommandModule {
   run(args: string[], context: CommandContext): Promise<number>;
@@ -15,7 +15,7 @@ interface CommandModule {
 
 /**
  * A command that is loaded when it runs: the clients of the servers would make every other command
- * slow to start. It gets the sealing key of the home in its environment.
+ * slow to start. It gets the keys of the home in its environment.
  */
 function lazy({
   load,
@@ -28,7 +28,7 @@ function lazy({
         await load()
       ).run(args, {
         ...context,
-        env: { ...context.env, ...sealingEnv(context.home, context.env) },
+        env: { ...context.env, ...homeKeys(context.home, context.env) },
       }),
   };
 }
@@ -116,6 +116,7 @@ export const commands: readonly Command[] = [
     name: 'rebuild',
     summary: 'fills a shadow table from the log during live traffic, compares it, swaps it in',
     usage: `rebuild events|profiles|identities|catalogue|quality [--into SUFFIX] [--source raw|normalised] [--compare [--max-differing N]] [--swap [--accept-gaps]] [--json]
+       ./ravand rebuild addresses [--compare [--max-differing N]] [--swap [--accept-gaps]] [--json]
        ./ravand rebuild PROJECTION --undo [--accept-gaps] [--json]
        ./ravand rebuild PROJECTION --cancel [--into SUFFIX]`,
     load: () => import('../ops/rebuild/main.ts'),

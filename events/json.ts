@@ -10,3 +10,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function jsonObject(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
+
+/** What the bytes say as JSON; undefined when they are not JSON. */
+export function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}

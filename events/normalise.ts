@@ -1,6 +1,7 @@
 import type { LogPosition } from '../schemas/log-position.ts';
 import type { EventRow, AcceptedItem, RawRecord } from '../schemas/records.ts';
 import { contextColumns, type ContextColumns } from './context.ts';
+import { isOpenedByMachine } from './channels/open-event.ts';
 import { jsonObject, type JsonObject } from './json.ts';
 import { eventNameOf, idText } from './event-name.ts';
 import { normaliseProperties } from './properties.ts';
@@ -90,7 +91,7 @@ export function normaliseEvent(input: NormaliseInput, reader: ContextReader): Ev
     source: record.source,
     ip: context.ip,
     user_agent: context.user_agent,
-    is_bot: context.is_bot,
+    is_bot: context.is_bot || isOpenedByMachine(record.source, properties.text),
     browser_name: context.browser_name,
     browser_version: context.browser_version,
     library_name: context.library_name,

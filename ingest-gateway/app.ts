@@ -16,9 +16,14 @@ import { TOPIC } from '../schemas/topology.ts';
 import { connectAccountStore } from './auth/account-store.ts';
 import { monthMeter } from './auth/month-meter.ts';
 import { connectConnectionStore } from './webhooks/connection-store.ts';
+import { connectInboxStore } from './inbox/inbox-store.ts';
+import { connectOpenStore } from './opens/open-store.ts';
 import { connectLinkStore } from './links/link-store.ts';
+import { connectOnsiteStore } from './onsite/onsite-store.ts';
+import { connectShownStore } from './onsite/shown-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { logConnector, readLimits } from './publish/connect-log.ts';
+import { connectRecipientStore } from './tracking/recipient-store.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 
@@ -49,11 +54,18 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     name: 'ingest-gateway',
     max: 2,
   });
+  // Connections of their own: inboxes, campaigns and pages delay no look-up of a write key.
+  const channels = connectPostgres({
+    url: config.DATABASE_URL,
+    log,
+    name: 'ingest-gateway-channels',
+    max: 4,
+  });
   const layout = await knownLayout({ config, log, database });
   const connection = {
     settings: config,
     log,
-    topics: [TOPIC.raw, TOPIC.outcomes],
+    topics: [TOPIC.raw, TOPIC.outcomes, TOPIC.channelCommands],
     timeout: config.PUBLISH_TIMEOUT,
     linger: config.PUBLISH_LINGER,
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
@@ -62,7 +74,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const redis = connectClaims({ url: config.REDIS_URL, role: 'gateway', onError: () => undefined });
   onShutdown('clients', async () => {
     redis.disconnect();
-    await database.end();
+    await Promise.all([database.end(), channels.end()]);
   });
   const gateway = createGateway({
     config,
@@ -79,6 +91,13 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       sealer: config.SEALING_KEY,
     },
     links: connectLinkStore(database),
+    inbox: connectInboxStore(channels),
+    tracking: config.TRACKING_KEYS && {
+      tokens: config.TRACKING_KEYS,
+      recipientOf: connectRecipientStore(channels),
+      opens: connectOpenStore(channels),
+    },
+    onsite: { campaigns: connectOnsiteStore(channels), shown: connectShownStore(channels) },
     eventsThisMonth: monthMeter(database, Date.now),
     hold: {
       initial: initialHold({ ...layout, hasHeld: !spool.held.isEmpty }),

@@ -10,6 +10,7 @@ import {
 import * as setting from '../platform/setting-kinds.ts';
 import { defineSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
+import { trackingSettings } from '../platform/tracking/tracking-settings.ts';
 
 const MIB = 1024 * 1024;
 /**
@@ -33,6 +34,7 @@ export const settings = defineSettings({
   ...redisSettings,
   ...dedupeSettings,
   ...sealingSettings,
+  ...trackingSettings,
   CLAIM_PENDING: setting.duration({
     default: 0,
     doc: 'How long a claim is pending while its event is published; 0: claims are written after events are durable, at half the cost and with the same rows (docs/deduplication.md).',
@@ -92,6 +94,10 @@ export const settings = defineSettings({
   FAST_PATH: setting.flag({
     default: true,
     doc: 'Whether common requests are read without node:http, at a third of the cost; false serves every request through node:http, with the same answers.',
+  }),
+  PUSH_ENABLED: setting.flag({
+    default: false,
+    doc: 'Whether devices can be registered for push (POST /v1/devices): the route exists only where messages can be sent to them. `./ravand up` switches it on.',
   }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
     default: 128 * MIB,

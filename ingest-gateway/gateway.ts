@@ -10,6 +10,12 @@ import type { AccountStore } from './auth/account-store.ts';
 import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
+import { ChannelServer } from './channels/channel-server.ts';
+import { CommandWriter } from './channels/command-writer.ts';
+import { registrationRoutes } from './channels/registration-routes.ts';
+import { connectInbox } from './inbox/connect-inbox.ts';
+import type { InboxStore } from './inbox/inbox-store.ts';
+import { connectOnsite, type OnsiteClients } from './onsite/connect-onsite.ts';
 import { parseTrustedProxies } from '../platform/network/client-address.ts';
 import { MAX_DELIVERY_BYTES } from './webhooks/webhook-server.ts';
 import { webhookRoutes, type WebhookClients } from './webhooks/webhook-routes.ts';
@@ -19,6 +25,7 @@ import { CLIENT_LIMITS, createHost } from './http/host.ts';
 import { BodyBudget } from './http/body.ts';
 import { eventRoutesByPath, ingestRoutes } from './http/routes.ts';
 import { EventServer } from './http/serve-events.ts';
+import { connectTracking, type TrackingClients } from './tracking/connect-tracking.ts';
 import type { LinkStore } from './links/link-store.ts';
 import { linkRoutes } from './links/link-routes.ts';
 import type { HoldState } from './hold/evolve.ts';
@@ -43,7 +50,7 @@ export interface GatewayOptions {
     | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
   > &
     Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
-    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH'>;
+    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH' | 'PUSH_ENABLED'>;
   log: Log;
   version: string;
   spool: Spool;
@@ -64,6 +71,10 @@ export interface GatewayOptions {
   /** Undefined: webhook connections are not enabled in this installation. */
   webhooks: WebhookClients | undefined;
   links: LinkStore;
+  inbox: InboxStore;
+  onsite: OnsiteClients;
+  /** Undefined: TRACKING_KEYS is empty; then there are no /e/ pages and no bounce intake. */
+  tracking: TrackingClients | undefined;
 }
 
 export interface Gateway {
@@ -184,8 +195,29 @@ export function createGateway(options: GatewayOptions): Gateway {
     decider,
     ports: { writer, account, newDedupeId: randomUUID },
   });
+  const channelServer = new ChannelServer({
+    ...{ ...serving, ...bodies, keys, decider, trusted },
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+  });
+  const commands = new CommandWriter({
+    publish: (records) => gate.publish(records),
+    gateway: randomBytes(8).toString('hex'),
+  });
+  const onsite = connectOnsite({ clients: options.onsite, service, log, now: Date.now });
+  const channels = channelServer.routes([
+    ...registrationRoutes({ writer: commands, hasPush: config.PUSH_ENABLED }),
+    connectInbox({
+      ...{ store: options.inbox, writer: commands, log, now: Date.now },
+      sealer: options.webhooks?.sealer,
+    }),
+    ...onsite.routes,
+  ]);
+  const tracking = connectTracking({
+    ...{ ...serving, trusted, budget, writer, commands, clients: options.tracking },
+    maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
+  });
   const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });
-  const more = [...webhooks.routes, ...links.routes];
+  const more = [...webhooks.routes, ...links.routes, ...channels, ...tracking.routes];
   const host = createHost({
     routes,
     events,
@@ -199,6 +231,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   for (const reading of gatewayReadings({
     spoolFolder: config.SPOOL_DIR,
     ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
+    opens: tracking.opens,
   }))
     metrics.read(reading);
   return {
@@ -216,7 +249,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const closed = host.close();
       await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, ms / 2))]);
       gate.close();
-      await Promise.all([publisher.close(ms / 4), webhooks.close(ms / 8), links.close(ms / 8)]);
+      const deferred = [webhooks, links, onsite].map((routes) => routes.close(ms / 8));
+      // Its events are published.
+      await tracking.close(ms / 8);
+      await Promise.all([publisher.close(ms / 4), ...deferred]);
       await decider.close();
       await spool.close();
       await claims.close();

@@ -81,6 +81,7 @@ describe('the decider of bodies', () => {
       waitedMs: 0,
       decide: (body: BodyToDecide) => Promise.resolve(decideLargeBody(body)),
       map: () => Promise.reject(new Error('not mapped here')),
+      read: () => Promise.reject(new Error('not read here')),
       end: () => Promise.resolve(),
     };
     const pause = (ms: number) => Promise.resolve(pauses.push(ms));

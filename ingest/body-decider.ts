@@ -4,10 +4,12 @@ import type { Mapping, Skipped } from '../events/webhooks/mapping.ts';
 import { FairQueue } from '../platform/fair-queue.ts';
 import { decideBody, type BodyToDecide, type DecidedBody } from './decide-body.ts';
 import { DecideThread, type DecideThreadOptions } from './decide-thread.ts';
+import type { JsonObject } from '../events/json.ts';
 import type { DeliveryToMap, MappedBodies } from './map-body.ts';
 import { isCheapToParse } from './parse-cost.ts';
+import { readFields, type FieldsToRead } from './read-fields.ts';
 
-type Thread = Pick<DecideThread, 'decide' | 'map' | 'end' | 'waitedMs'>;
+type Thread = Pick<DecideThread, 'decide' | 'map' | 'read' | 'end' | 'waitedMs'>;
 
 export interface BodyDeciderOptions extends DecideThreadOptions {
   /** Instead of a thread of its own. */
@@ -71,6 +73,18 @@ export class BodyDecider {
       return mapDelivery({ source, headers, raw: body });
     }
     return this.#queued(accountId, () => this.#thread.map(input));
+  }
+
+  /** Members of a body; `malformed` when it is not a JSON object. As `decide`. */
+  async read(
+    input: FieldsToRead,
+    accountId: number,
+  ): Promise<JsonObject | 'malformed' | undefined> {
+    if (isCheapToParse(input.body, this.#options.random)) {
+      this.counters.inline++;
+      return readFields(input) ?? 'malformed';
+    }
+    return this.#queued(accountId, () => this.#thread.read(input));
   }
 
   get waiting(): number {

@@ -1,5 +1,5 @@
 import { reduceContext, sdkOf } from '../events/context.ts';
-import { isJsonObject, type JsonObject } from '../events/json.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../events/json.ts';
 import type { QuotaVerdict } from '../events/quota.ts';
 import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from '../events/rejections.ts';
 import { decideBatch, decideImport, decideSingle, type DecidedEvents } from '../events/validate.ts';
@@ -46,7 +46,7 @@ export interface DecidedBody {
 
 /** Decides a body that is cheap to parse: see parse-cost.ts. */
 export function decideBody(input: BodyToDecide): DecidedBody {
-  return { decision: decideParsed(parse(input.body), input) };
+  return { decision: decideParsed(parseJson(input.body), input) };
 }
 
 /** Bytes of nested values that a decision reads: enough for each that could be a phone number. */
@@ -63,7 +63,7 @@ export function decideLargeBody(input: BodyToDecide): DecidedBody {
   const { body, shape } = input;
   const pruned = pruneBody({ body, shape, ...DECISION });
   if (!pruned) return { decision: { outcome: 'malformed' } };
-  const parsed = parse(pruned.body);
+  const parsed = parseJson(pruned.body);
   const decision = decideParsed(parsed, input, pruned.items);
   if (decision.outcome !== 'decided' || decision.accepted.length === 0) return { decision };
   const stored = pruneBody({ body, shape, ...LOG });
@@ -121,14 +121,6 @@ function refuseImport(
   const count = sent ?? items.length;
   if (count === 0) return rejection('batch_empty', 'events');
   return count > MAX_BATCH_ITEMS ? batchTooLarge(count) : undefined;
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Number of events in a refused body. */

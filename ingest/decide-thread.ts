@@ -1,11 +1,15 @@
 import { Worker } from 'node:worker_threads';
 import type { Skipped } from '../events/webhooks/mapping.ts';
 import type { BodyToDecide, DecidedBody } from './decide-body.ts';
+import type { JsonObject } from '../events/json.ts';
 import type { DeliveryToMap, MappedBodies } from './map-body.ts';
+import type { FieldsToRead } from './read-fields.ts';
 
-/** What the thread does with a body: one of the two. */
+/** What the thread does with a body. */
 export type ThreadJob =
-  { decide: BodyToDecide; map?: never } | { decide?: never; map: DeliveryToMap };
+  | { kind: 'decide'; input: BodyToDecide }
+  | { kind: 'map'; input: DeliveryToMap }
+  | { kind: 'read'; input: FieldsToRead };
 
 export interface ThreadAnswer {
   result: unknown;
@@ -42,15 +46,20 @@ export class DecideThread {
 
   /** One job at a time. Rejects when the thread ends, or takes too long and is ended. */
   async decide(input: BodyToDecide): Promise<DecidedBody> {
-    return withBuffers((await this.#run({ decide: input })) as DecidedBody);
+    return withBuffers((await this.#run({ kind: 'decide', input })) as DecidedBody);
   }
 
   /** As `decide`. */
   async map(input: DeliveryToMap): Promise<MappedBodies | Skipped> {
-    const mapped = (await this.#run({ map: input })) as MappedBodies | Skipped;
+    const mapped = (await this.#run({ kind: 'map', input })) as MappedBodies | Skipped;
     return mapped.outcome === 'bodies'
       ? { ...mapped, bodies: mapped.bodies.map(bufferOf) }
       : mapped;
+  }
+
+  /** As `decide`. */
+  async read(input: FieldsToRead): Promise<JsonObject | 'malformed'> {
+    return (await this.#run({ kind: 'read', input })) as JsonObject | 'malformed';
   }
 
   async #run(job: ThreadJob): Promise<unknown> {

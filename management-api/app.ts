@@ -28,6 +28,7 @@ import { softLock } from './lock/soft-lock.ts';
 import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { BODY } from './http/limits.ts';
+import { onsiteAudiences } from './onsite-audiences/start.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { connectQueries } from './queries.ts';
 import { servedRoutes } from './routes.ts';
@@ -46,7 +47,11 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const version = packageVersion();
   const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
   const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
-  const { exports: exportQueries, ...queries } = connectQueries({ config, name, log, registry });
+  const {
+    exports: exportQueries,
+    members,
+    ...queries
+  } = connectQueries({ config, name, log, registry });
   const snapshots = logSnapshots({ settings: config, groups: Object.values(GROUP_OF), name: name });
   onShutdown('clients', async () => {
     redis.disconnect();
@@ -125,6 +130,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const workers = config.EXPORT_WORKERS;
   const worker = runExportWorkers({ workers, store: exportStore, files, tools, log, signal });
   onShutdown('export workers', () => worker);
+  const audiences = onsiteAudiences({ database, members, log, registry, signal });
+  onShutdown('on-site audiences', () => audiences);
 
   const admin = await context.openAdminPort({
     pages: {

@@ -18,10 +18,12 @@ import { queryLimits } from './warehouse/query-limits.ts';
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };
 const KILL_SOCKETS = 4;
+/** Audiences of on-site campaigns whose members are read at a time. */
+const MEMBER_QUERIES = 1;
 /** An export may be silent for long while ClickHouse sorts or waits. */
 const EXPORT_IDLE_MS = 600_000;
 
-/** What export jobs need of ClickHouse. */
+/** What export jobs, and the audiences of on-site campaigns, need of ClickHouse. */
 export interface ExportQueries {
   client: ClickHouseClient;
   limits: () => Promise<ClickHouseSettings>;
@@ -34,6 +36,7 @@ export interface Queries extends Pick<
   'reports' | 'countAudience' | 'schema' | 'readQuality' | 'mergesOf'
 > {
   exports: ExportQueries;
+  members: ExportQueries;
   close: () => Promise<void>;
 }
 
@@ -60,11 +63,12 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
   const reads = connect('reads', READS.total);
   const reports = connect('reports', config.MAX_QUERIES);
   const exports = connect('export', config.EXPORT_WORKERS, EXPORT_IDLE_MS);
+  const members = connect('members', MEMBER_QUERIES);
 
   const kill = killQuery(killer, log);
   const limits = queryLimits({
     ...{ client: reads, log, percent: config.REPORTS_MEMORY_PERCENT },
-    queries: config.MAX_QUERIES + config.EXPORT_WORKERS,
+    queries: config.MAX_QUERIES + config.EXPORT_WORKERS + MEMBER_QUERIES,
     hasOwnUser: config.CLICKHOUSE_REPORTS_URL !== '',
   });
   const limited = (client: ClickHouseClient, priority: number) =>
@@ -107,8 +111,9 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
     readQuality: (query) => readSlots.run(query, () => readQuality(query)),
     mergesOf,
     exports: { client: exports, limits, kill, mergesOf: merges },
+    members: { client: members, limits, kill, mergesOf: merges },
     close: async () => {
-      await Promise.all([killer, reads, reports, exports].map((client) => client.close()));
+      await Promise.all([killer, reads, reports, exports, members].map((client) => client.close()));
     },
   };
 }

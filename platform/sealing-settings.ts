@@ -7,8 +7,8 @@ const sealingKey: Setting<Sealer | undefined> = {
   fallbackText: '',
   unit: 'id:base64 of 32 bytes, comma-separated',
   doc:
-    'Keys that secrets of connections and relays are sealed under in PostgreSQL: the first one seals, all of them open. ' +
-    'Empty: connections and relays are not served. `./ravand up` makes one for its stack; rotate with `./ravand admin seal rotate`.',
+    'Keys that secrets of connections, relays and inboxes are sealed under in PostgreSQL: the first one seals, all of them open. ' +
+    'Empty: connections and relays are not served, and no app has an inbox secret. `./ravand up` makes one for its stack; rotate with `./ravand admin seal rotate`.',
   secret: true,
 };
 

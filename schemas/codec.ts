@@ -2,6 +2,7 @@ import type avsc from 'avsc';
 import { fingerprint } from './fingerprint.ts';
 import { loadSchemas, type LoadedSchema } from './load.ts';
 import type {
+  ChannelCommand,
   DeadLetter,
   ErasureCommand,
   EventRow,
@@ -208,3 +209,4 @@ export const ingestOutcomeCodec = codecOf<IngestOutcome>('ingest-outcome');
 export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');
 export const identityCommandCodec = codecOf<IdentityCommand>('identity-command');
 export const erasureCommandCodec = codecOf<ErasureCommand>('erasure-command');
+export const channelCommandCodec = codecOf<ChannelCommand>('channel-command');

@@ -1,7 +1,7 @@
 import type { LogPosition } from './log-position.ts';
 
 export type EventType = 'track' | 'identify' | 'page' | 'screen' | 'alias';
-export type EventSource = 'sdk' | 'webhook' | 'import';
+export type EventSource = 'sdk' | 'webhook' | 'import' | 'platform';
 
 /** Type of an item whose event was erased: nothing of it is left but its place. */
 export const ERASED = 'erased';
@@ -215,4 +215,78 @@ export interface ErasureCommand {
   names: Buffer[];
   requested_at: number;
   cuts: ErasureCut[];
+}
+
+export interface ChannelDevice {
+  platform: string;
+  push_token: string;
+  push_provider: string;
+  app_version: string;
+  os_version: string;
+  model: string;
+  locale: string;
+  timezone: string;
+}
+
+export interface WebPushKeys {
+  p256dh: string;
+  auth: string;
+}
+
+export interface ConsentChange {
+  state: string;
+  text_version: string;
+  ip: string;
+  user_agent: string;
+}
+
+export interface InboxRead {
+  ids: string[];
+}
+
+export const CHANNEL_COMMAND_KINDS = [
+  'device_registered',
+  'device_unregistered',
+  'web_push_subscribed',
+  'web_push_unsubscribed',
+  'messenger_linked',
+  'messenger_unlinked',
+  'address_deactivated',
+  'consent_changed',
+  'address_suppressed',
+  'address_restored',
+  'soft_bounced',
+  'inbox_read',
+  'erased',
+] as const;
+
+export type ChannelCommandKind = (typeof CHANNEL_COMMAND_KINDS)[number];
+
+/** What an erased command is: it has its place and order only, and changes nothing. */
+export const ERASED_COMMAND = 'erased' satisfies ChannelCommandKind;
+
+/** channel-command.v1; the schema documents the fields. */
+export interface ChannelCommand {
+  account_id: number;
+  app_id: number;
+  write_key_id: number;
+  received_at: number;
+  gateway: string;
+  sequence: number;
+  written_before: number;
+  refused_before: number;
+  trace: string;
+  source: string;
+  /** A ChannelCommandKind; a newer release may have written another one. */
+  kind: string;
+  user_id: string;
+  anonymous_id: string;
+  channel: string;
+  address_id: string;
+  device: ChannelDevice | null;
+  web_push: WebPushKeys | null;
+  consent: ConsentChange | null;
+  reason: string;
+  message_ref: Buffer;
+  inbox: InboxRead | null;
 }

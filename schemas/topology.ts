@@ -12,9 +12,13 @@ export const TOPIC = {
   outcomes: 'ingest.outcomes',
   identityCommands: 'identity.commands',
   erasureCommands: 'erasure.commands',
+  channelCommands: 'channel.commands',
 } as const;
 
 export type Topic = (typeof TOPIC)[keyof typeof TOPIC];
+
+/** Partitions of channel.commands, for ever: a user's consents are chained in the order of one. */
+export const CHANNEL_PARTITIONS = 8;
 
 interface TopicRow {
   topic: Topic;
@@ -31,7 +35,8 @@ const YEAR_MS = 365 * 86_400_000;
  * normaliser did. events.raw and events.normalised have the same number of partitions, which only
  * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
  * kept as long as events.raw may be: a rebuild of the identities reads both. erasure.commands is
- * kept for ever: erasures are restored from it.
+ * kept for ever: erasures are restored from it. channel.commands is kept for ever, and its number
+ * of partitions never changes.
  */
 export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
@@ -40,6 +45,7 @@ export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.verdicts, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
   { topic: TOPIC.identityCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.erasureCommands, partitions: 1, retention: 0 },
+  { topic: TOPIC.channelCommands, partitions: CHANNEL_PARTITIONS, retention: 0 },
   { topic: TOPIC.outcomes, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
 ];
 
@@ -92,6 +98,11 @@ export const SERVICES = [
     needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
   {
+    name: 'addresses-sink',
+    folder: 'projections/addresses',
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
+  {
     name: 'retention',
     folder: 'projections/retention',
     needs: ['migrate-clickhouse', 'migrate-postgres'],
@@ -122,6 +133,7 @@ export const GROUP = {
   identityCommands: 'identities-commands',
   catalogue: 'catalogue-sink',
   quality: 'quality-sink',
+  addresses: 'addresses-sink',
   relays: 'relays',
 } as const;
 
@@ -149,6 +161,7 @@ export const CONSUMER_GROUPS: readonly ConsumerGroup[] = [
   { group: GROUP.relays, topic: TOPIC.normalised, service: 'relays' },
   { group: GROUP.identityCommands, topic: TOPIC.identityCommands, service: 'identities-sink' },
   { group: GROUP.quality, topic: TOPIC.outcomes, service: 'quality-sink' },
+  { group: GROUP.addresses, topic: TOPIC.channelCommands, service: 'addresses-sink' },
   ...[TOPIC.raw, TOPIC.verdicts, TOPIC.outcomes, TOPIC.dead].map((topic) => ({
     group: meteringGroup(topic),
     topic,

@@ -37,6 +37,7 @@ describe('the schemas of records in the log', () => {
   it('keep their fingerprints: a changed one makes what is in the log unreadable', () => {
     const found = Object.fromEntries(allSchemas().map(({ id, type }) => [id, fingerprintOf(type)]));
     expect(found).toEqual({
+      'channel-command.v1': 'dbfa6cf7760fd1c4',
       'dead-letter.v1': 'e94edab8afc985be',
       'dead-letter.v2': '1c5dd87fac015893',
       'erasure-command.v1': '34177d783b8ada4b',

@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
 
-/** The baseline: reads the body, parses it, answers. No key, validation, claims or Kafka. */
+/** The baseline: reads the body, parses that of a POST, answers. No key, claims or Kafka. */
 createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    JSON.parse((chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)).toString());
+    const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+    if (request.method === 'POST') JSON.parse(body.toString());
     response.setHeader('Content-Type', 'application/json');
     response.end('{"status":"ok","accepted":1}');
   });

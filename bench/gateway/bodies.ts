@@ -22,13 +22,14 @@ function item({ user }: Person): string {
 function template(options: {
   name: string;
   events: number;
+  method?: 'GET' | 'POST';
   path: string;
   body: string;
   writeKey: string;
 }): RequestTemplate {
   const bodyBytes = Buffer.byteLength(options.body);
   const head = [
-    `POST ${options.path} HTTP/1.1`,
+    `${options.method ?? 'POST'} ${options.path} HTTP/1.1`,
     'Host: 127.0.0.1',
     'User-Agent: Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36',
     `Authorization: Bearer ${options.writeKey}`,
@@ -81,4 +82,29 @@ export function requestTemplates(writeKey: string): RequestTemplate[] {
       writeKey,
     }),
   ];
+}
+
+/** A registration of a device, new each time, and the on-site campaigns of a new visitor. */
+export function channelTemplates(writeKey: string): RequestTemplate[] {
+  const device = {
+    ...{ device_id: ID_MARK, user_id: 'user-00000001', platform: 'android', model: 'SM-A546E' },
+    ...{ push_token: `${ID_MARK}:${'A'.repeat(124)}`, app_version: '3.4.1', os_version: '14' },
+  };
+  const page = encodeURIComponent('https://shop.example/p/4711');
+  return [
+    template({
+      ...{ name: 'registrations', events: 1, path: '/v1/devices', writeKey },
+      body: JSON.stringify(device),
+    }),
+    template({
+      ...{ name: 'on-site, 1,000 campaigns of 1,000 audiences', events: 1, writeKey, body: '' },
+      method: 'GET',
+      path: `/v1/onsite?url=${page}&user_id=user-00000001&anonymous_id=${ID_MARK}`,
+    }),
+  ];
+}
+
+/** Those that load-process.ts sends, by their number. */
+export function numberedTemplates(writeKey: string): RequestTemplate[] {
+  return [...requestTemplates(writeKey), ...channelTemplates(writeKey)];
 }

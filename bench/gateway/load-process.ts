@@ -1,10 +1,10 @@
 import { runLoad } from './load.ts';
-import { requestTemplates } from './bodies.ts';
+import { numberedTemplates } from './bodies.ts';
 
 /** Sends requests to one port; prints the result as JSON. */
 const [port = '', template = '', connections = '', duration = '', writeKey = '', run = ''] =
   process.argv.slice(2);
-const chosen = requestTemplates(writeKey)[Number(template)];
+const chosen = numberedTemplates(writeKey)[Number(template)];
 if (!chosen) throw new Error(`there is no request ${template}`);
 let serial = Number(run) * 1_000_000_000;
 const result = await runLoad({

@@ -20,6 +20,7 @@ export interface Home {
   socket: string;
   demoFile: string;
   sealingKeyFile: string;
+  trackingKeysFile: string;
   /** Passwords of the servers that the stack runs. */
   passwordsFile: string;
 }
@@ -46,6 +47,7 @@ export function homeOf({ checkout, env }: { checkout: string; env: NodeJS.Proces
     socket: socketPath(dir, join(run, 'control.sock')),
     demoFile: join(dir, 'demo.json'),
     sealingKeyFile: join(dir, 'sealing-key'),
+    trackingKeysFile: join(dir, 'tracking-keys'),
     passwordsFile: join(dir, 'server-passwords.json'),
   };
 }

@@ -190,3 +190,20 @@ describe('storage', () => {
     expect(firing([...parts(40), held], 2 * HOUR, of)).toEqual([]);
   });
 });
+
+describe('commands of channels', () => {
+  it('alert while one that was answered 200 is not in the log', () => {
+    const of = /^CommandsAreMissing/;
+    const missing = (count: number) => [
+      gauge('ravand_channel_commands_missing', { instance: 'a' }, count),
+      gauge('ravand_channel_commands_missing', { instance: 'b' }, count),
+    ];
+    expect(firing(missing(0), HOUR, of)).toEqual([]);
+    expect(firing(missing(1), HOUR, of)).toEqual(['CommandsAreMissing']);
+  });
+
+  it('alert when a record of them cannot be decoded', () => {
+    const series = counter('ravand_channel_commands_unreadable_total', {}, [0, 0], [1800, 0.01]);
+    expect(firing([series], HOUR, /^UnreadableRecords/)).toEqual(['UnreadableRecords']);
+  });
+});

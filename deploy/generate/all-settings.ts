@@ -1,5 +1,6 @@
 import { shortLinkSettings } from '../../ops/admin/link.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
+import { trackingSettings } from '../../platform/tracking/tracking-settings.ts';
 import { topicSettings } from '../../platform/settings-common.ts';
 import { settings as local } from '../local/config.ts';
 import { serviceSettings, type NamedSettings } from '../service-settings.ts';
@@ -8,7 +9,10 @@ import { serviceSettings, type NamedSettings } from '../service-settings.ts';
 export async function allSettings(): Promise<NamedSettings[]> {
   return [
     { reader: './ravand', table: local },
-    { reader: './ravand admin', table: { ...sealingSettings, ...shortLinkSettings } },
+    {
+      reader: './ravand admin',
+      table: { ...sealingSettings, ...trackingSettings, ...shortLinkSettings },
+    },
     { reader: 'topics', table: topicSettings },
     ...(await serviceSettings()),
   ];

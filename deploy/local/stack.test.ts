@@ -76,6 +76,13 @@ describe('the services of a stack', () => {
     ]);
   });
 
+  it('register devices for push unless the environment says otherwise', () => {
+    expect(serviceEnv({ plan, home })).toMatchObject({ PUSH_ENABLED: 'true' });
+    vi.stubEnv('PUSH_ENABLED', 'false');
+    expect(serviceEnv({ plan, home })).toMatchObject({ PUSH_ENABLED: 'false' });
+    vi.unstubAllEnvs();
+  });
+
   it('have one replica per partition on the local broker only', () => {
     expect(serviceEnv({ plan, home })).toMatchObject({
       KAFKA_REPLICATION: '1',
@@ -87,7 +94,12 @@ describe('the services of a stack', () => {
 
 describe('the environment of a process of a stack', () => {
   const key = `local:${Buffer.alloc(32).toString('base64')}`;
-  const secrets = { SEALING_KEY: key, DATABASE_URL: 'postgres://u:secret@db/x', OTHER: 'kept' };
+  const secrets = {
+    SEALING_KEY: key,
+    TRACKING_KEYS: key.replace('local', '1'),
+    DATABASE_URL: 'postgres://u:secret@db/x',
+    OTHER: 'kept',
+  };
   const getting = (name: string): string[] => {
     for (const [variable, value] of Object.entries(secrets)) vi.stubEnv(variable, value);
     return [
@@ -106,6 +118,7 @@ describe('the environment of a process of a stack', () => {
       'ingest-gateway',
       'relays',
     ]);
+    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway']);
     expect(getting('DATABASE_URL')).not.toContain('migrate-clickhouse');
     expect(getting('REDIS_URL')).not.toContain('events-sink');
   });

@@ -14,7 +14,7 @@ import { preparePostgres } from './services/postgres.ts';
 import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
 import { setupSteps } from './services/setup-steps.ts';
-import { sealingEnv } from './sealing-key.ts';
+import { homeKeys } from './home-keys.ts';
 import { ensureServerPasswords, reportsUrl } from './server-passwords.ts';
 import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
@@ -127,7 +127,8 @@ export function serviceEnv({
     PANEL_ADDR: plan.panel_addr,
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
-    ...sealingEnv(home, process.env),
+    PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',
+    ...homeKeys(home, process.env),
     ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),
   };
 }

@@ -6,7 +6,7 @@ import { makeHome, type Home } from '../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endOrphanedProcesses } from './orphaned-processes.ts';
 import { serviceSettings } from '../service-settings.ts';
-import { ensureSealingKey } from './sealing-key.ts';
+import { ensureHomeKeys } from './home-keys.ts';
 import { ensureServerPasswords } from './server-passwords.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
@@ -61,7 +61,7 @@ export async function startStack({
       spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
       settings,
     });
-    ensureSealingKey(home);
+    ensureHomeKeys(home);
     writeJsonFile(home.planFile, plan);
     writeJsonFile(home.portsFile, { ...readJsonFile<KeptPorts>(home.portsFile), ...ports });
     await launchSupervisor({ home, checkout, env });

@@ -8,6 +8,8 @@ export interface Erasure {
   keyId: number;
   /** `idHash` of each distinct id, hexadecimal. */
   names: readonly string[];
+  /** `addressHash` of each address that only the person had, hexadecimal. */
+  addresses: readonly string[];
   /** ms since the epoch */
   requestedAt: number;
   cuts: readonly ErasureCut[];
@@ -23,6 +25,14 @@ export interface RawPlace {
 /** HMAC-SHA-256 of a distinct id of an account: what an erasure keeps of a name. */
 export function idHash(key: Buffer, accountId: number, name: string): Buffer {
   return createHmac('sha256', key).update(`${accountId}\0${name}`).digest();
+}
+
+/** HMAC-SHA-256 of an address of an account: what an erasure keeps of one. */
+export function addressHash(
+  key: Buffer,
+  { accountId, channel, address }: { accountId: number; channel: string; address: string },
+): Buffer {
+  return createHmac('sha256', key).update(`${accountId}\0${channel}\0${address}`).digest();
 }
 
 type Place = Omit<RawPlace, 'partition'>;
@@ -44,6 +54,8 @@ export class ErasedPeople {
   readonly #highest = new Map<number, Place>();
   /** By account and key id, the erasures of a hashed distinct id. */
   readonly #byAccount = new Map<number, Map<number, Map<string, Erasure[]>>>();
+  /** By account and hash of an address, its erasures. */
+  readonly #byAddress = new Map<number, Map<string, Erasure[]>>();
   readonly #keys: ReadonlyMap<number, Buffer>;
   /** Results for the distinct ids of a range that is read again. */
   readonly #known = new Map<string, readonly Erasure[]>();
@@ -52,7 +64,7 @@ export class ErasedPeople {
   constructor(erasures: readonly Erasure[], keys: ReadonlyMap<number, Buffer>) {
     this.#keys = keys;
     for (const erasure of erasures) {
-      const { id, accountId, keyId, names, cuts } = erasure;
+      const { id, accountId, keyId, names, addresses, cuts } = erasure;
       if (!keys.has(keyId))
         throw new Error(`the key ${keyId} of erasure ${id} is missing in erasure_keys: restore it`);
       const byKey = getOrAdd(
@@ -62,6 +74,8 @@ export class ErasedPeople {
       );
       const byName = getOrAdd(byKey, keyId, () => new Map<string, Erasure[]>());
       for (const name of names) getOrAdd(byName, name, () => []).push(erasure);
+      const byAddress = getOrAdd(this.#byAddress, accountId, () => new Map<string, Erasure[]>());
+      for (const address of addresses) getOrAdd(byAddress, address, () => []).push(erasure);
       for (const cut of cuts) {
         const highest = this.#highest.get(cut.partition);
         if (!highest || isBefore(highest, cut)) this.#highest.set(cut.partition, cut);
@@ -102,6 +116,17 @@ export class ErasedPeople {
   /** Whether something about the name that is this old is erased; ms since the epoch. */
   coversName({ accountId, name, at }: { accountId: number; name: string; at: number }): boolean {
     return this.#erasuresOf(accountId, name).some(({ requestedAt }) => at <= requestedAt);
+  }
+
+  /** Whether something about an address that only the person had, and is this old, is erased. */
+  coversAddress(of: { accountId: number; channel: string; address: string; at: number }): boolean {
+    const own = this.#byAddress.get(of.accountId);
+    if (!own || own.size === 0) return false;
+    return [...this.#keys].some(([keyId, key]) =>
+      own
+        .get(addressHash(key, of).toString('hex'))
+        ?.some((erasure) => erasure.keyId === keyId && of.at <= erasure.requestedAt),
+    );
   }
 
   #erasuresOf(accountId: number, name: string): readonly Erasure[] {

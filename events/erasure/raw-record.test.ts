@@ -16,7 +16,7 @@ const erasedPeople = (names: readonly string[], offset = 100) =>
   new ErasedPeople(
     [
       {
-        ...{ id: 1, accountId: 1, keyId: 3, requestedAt: 0 },
+        ...{ id: 1, accountId: 1, keyId: 3, requestedAt: 0, addresses: [] },
         names: names.map((name) => idHash(KEY, 1, name).toString('hex')),
         cuts: [{ partition: 0, epoch: 0, offset }],
       },

@@ -23,7 +23,7 @@ const KEY = Buffer.alloc(32, 9);
 const erased = new ErasedPeople(
   [
     {
-      ...{ id: 1, accountId: 1, keyId: 1, requestedAt: 1000 },
+      ...{ id: 1, accountId: 1, keyId: 1, requestedAt: 1000, addresses: [] },
       names: [idHash(KEY, 1, 'user-1').toString('hex')],
       cuts: [{ partition: 0, epoch: 1, offset: 10 }],
     },
@@ -138,6 +138,14 @@ it('A command about an alias loses the names of an erased person, unless it is l
 });
 
 it('Nothing is read while the key of an erasure is missing', () => {
-  const erasure = { id: 4, accountId: 1, keyId: 2, names: [], requestedAt: 0, cuts: [] };
+  const erasure = {
+    id: 4,
+    accountId: 1,
+    keyId: 2,
+    names: [],
+    addresses: [],
+    requestedAt: 0,
+    cuts: [],
+  };
   expect(() => new ErasedPeople([erasure], new Map())).toThrow('the key 2 of erasure 4 is missing');
 });

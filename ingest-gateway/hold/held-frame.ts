@@ -12,6 +12,7 @@ export function heldRecord(record: LogRecord, splitBy: number): LogRecord {
 
 /** The records that a held one becomes, by the number of partitions of now. */
 export function releasedRecords(held: LogRecord, partitions: number): LogRecord[] {
+  if (held.topic === TOPIC.channelCommands) return [held];
   if (held.topic !== TOPIC.raw) return [{ ...held, partition: held.accountId % partitions }];
   const splitBy = Number(held.key?.startsWith(SPLIT_BY) ? held.key.slice(SPLIT_BY.length) : 0);
   if (splitBy > 0 && splitBy % partitions === 0)

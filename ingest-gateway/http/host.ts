@@ -36,6 +36,8 @@ export interface SelfServedRoute {
   method: 'GET' | 'POST';
   /** As fastify writes it: `/s/:code`. */
   path: string;
+  /** Its answers have CORS headers (ingest 4.1). */
+  cors?: true;
   /** Never rejects. */
   serve: (
     params: Readonly<Record<string, string | undefined>>,
@@ -129,10 +131,11 @@ export function createHost(options: HostOptions): FastifyInstance {
 }
 
 function createIngestServer(
-  { routes, events, clock, onAnswered }: HostOptions,
+  { routes, more = [], events, clock, onAnswered }: HostOptions,
   rest: (request: IncomingMessage, response: ServerResponse) => void,
 ): { server: Server; connections: HttpConnections } {
   const eventRoutes: ReadonlyMap<string, EventRoute> = eventRoutesByPath(routes);
+  const withCors = new Set([...routes, ...more].flatMap((one) => (one.cors ? [one.path] : [])));
   const routeOf = (request: IncomingMessage) =>
     request.method === 'POST' ? eventRoutes.get(pathOf(request)) : undefined;
   const answerUnavailable = (
@@ -142,7 +145,8 @@ function createIngestServer(
   ) => {
     const route = routeOf(request);
     const trace = traceIn(request.headers);
-    send(response, UNAVAILABLE, { trace, hasCors: route !== undefined, isLast });
+    const hasCors = withCors.has(pathOf(request));
+    send(response, UNAVAILABLE, { trace, hasCors, isLast });
     onAnswered(route?.path ?? 'other', UNAVAILABLE.status, 0);
   };
   const listener = (request: IncomingMessage, response: ServerResponse) => {
@@ -231,16 +235,17 @@ async function answerUnrouted(
     raw.writeHead(204, [...CORS_HEADERS, 'X-Service-Trace', trace]).end();
     options.onAnswered('preflight', 204, performance.now() - began);
   } else {
-    const allowed = options.routes
-      .filter((route) => route.path === path)
-      .map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
+    const served = [...options.routes, ...(options.more ?? [])].filter(
+      (route) => route.path === path,
+    );
+    const allowed = served.map((route) => (route.method === 'GET' ? 'GET, HEAD' : route.method));
     const answer = {
       ...NOT_ALLOWED,
       headers: ['Allow', [...allowed, 'OPTIONS'].join(', ')],
     };
     send(raw, answer, {
       trace,
-      hasCors: options.routes.some((route) => route.path === path && route.cors),
+      hasCors: served.some((route) => route.cors),
       isLast,
     });
     options.onAnswered('other', answer.status, performance.now() - began);

@@ -5,9 +5,14 @@ import { clientAddress, type TrustedProxies } from '../../platform/network/clien
 import type { IngestService } from '../../ingest/accept.ts';
 import type { Principal } from '../../ingest/account.ts';
 import type { SdkRequest } from '../../ingest/request.ts';
-import { presentedKey, type Verification, type WriteKeys } from '../auth/write-keys.ts';
-import { readBody, type BodyBudget, type BodyFailure } from './body.ts';
+import {
+  authenticate,
+  isAnswer,
+  readBodyOf,
+  type AuthenticationOptions,
+} from './authenticated-body.ts';
 import { discard } from './discard.ts';
+import { headerText } from './header-text.ts';
 import { renderFailure, renderResult, type Answer } from './render.ts';
 import type { EventRoute } from './routes.ts';
 import { send } from './send.ts';
@@ -15,11 +20,8 @@ import { send } from './send.ts';
 /** Counts an answer; the time is from the last byte of the request on. */
 export type Answered = (path: string, status: number, milliseconds: number) => void;
 
-export interface EventServerOptions {
+export interface EventServerOptions extends AuthenticationOptions {
   service: Pick<IngestService, 'accept'>;
-  keys: Pick<WriteKeys, 'verify'>;
-  maxBodyBytes: number;
-  budget: BodyBudget;
   /** Concurrent requests. */
   maxRequests: number;
   trusted: TrustedProxies;
@@ -29,7 +31,7 @@ export interface EventServerOptions {
   onAnswered: Answered;
 }
 
-interface ArrivingRequest {
+export interface ArrivingRequest {
   request: IncomingMessage;
   trace: string;
   /** Where its time counts from; later once its body is there. */
@@ -48,16 +50,7 @@ export interface EventRequest {
   remote: string | undefined;
 }
 
-const MISSING = renderFailure({ code: 'missing_write_key' });
-const INVALID = renderFailure({ code: 'invalid_write_key' });
-const UNVERIFIED = renderFailure({ code: 'key_unverified' });
 const UNAVAILABLE = renderFailure({ code: 'unavailable' });
-
-const WITHOUT_BODY: Record<Exclude<BodyFailure, 'client_gone'>, Answer> = {
-  too_large: renderFailure({ code: 'body_too_large' }),
-  undecodable: renderFailure({ code: 'malformed_json' }),
-  overloaded: UNAVAILABLE,
-};
 
 /** Serves the write-key routes. Our faults are 503, never 4xx or 500 (ARCHITECTURE.md, G4). */
 export class EventServer {
@@ -125,19 +118,14 @@ export class EventServer {
     query: string,
     { request, trace, arrival }: ArrivingRequest,
   ): Promise<Answer | undefined> {
-    const key = presentedKey(request.headers, query);
-    if (key === undefined) return MISSING;
-    const known = this.#options.keys.verify(key);
-    const principal: Verification = known instanceof Promise ? await known : known;
-    if (principal === 'invalid') return INVALID;
-    if (principal === 'unverified') return UNVERIFIED;
-    const { budget, maxBodyBytes: limit } = this.#options;
-    const { accountId } = principal;
+    const { keys, budget } = this.#options;
+    const principal = await authenticate(request, query, keys);
+    if (isAnswer(principal)) return principal;
     const waited = performance.now() - arrival.at;
-    const body = await readBody(request, { limit, budget, accountId });
+    const body = await readBodyOf(request, principal, this.#options);
     // The wait for the key counts, the client's upload does not.
     arrival.at = performance.now() - waited;
-    if (typeof body === 'string') return body === 'client_gone' ? undefined : WITHOUT_BODY[body];
+    if (body === undefined || isAnswer(body)) return body;
     try {
       const { headers, socket } = request;
       const forwarded = headers['x-forwarded-for'];
@@ -150,7 +138,7 @@ export class EventServer {
       const sdkRequest = this.#sdkRequest({ route, principal, head, body, trace, remote });
       return renderResult(route.shape, await this.#options.service.accept(sdkRequest));
     } finally {
-      budget.release(accountId, body.length);
+      budget.release(principal.accountId, body.length);
     }
   }
 
@@ -178,12 +166,4 @@ export class EventServer {
       'a request failed for an unexpected reason; it was answered 503',
     );
   }
-}
-
-const BEYOND_ASCII = /[\x80-\xff]/;
-
-/** Header bytes arrive as latin1; clients that send more than ASCII send UTF-8. */
-function headerText(value: string | undefined): string {
-  if (value === undefined) return '';
-  return BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString() : value;
 }

@@ -8,6 +8,7 @@ import type { EventServer } from '../http/serve-events.ts';
 import type { BlockedReason } from '../publish/drain-options.ts';
 import type { KnownTopics } from '../publish/known-topics.ts';
 import type { Phase } from '../publish/evolve.ts';
+import type { OpenCounts } from '../opens/record-opens.ts';
 import type { HoldGate } from '../hold/hold-gate.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -26,6 +27,7 @@ interface Components {
   decider: BodyDecider;
   topics: KnownTopics;
   gate: HoldGate;
+  opens: OpenCounts;
 }
 
 const BLOCKED: readonly BlockedReason[] = [
@@ -56,6 +58,7 @@ export function gatewayReadings({
   decider,
   topics,
   gate,
+  opens,
 }: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
@@ -179,6 +182,16 @@ export function gatewayReadings({
       'where',
     ),
     gauge('bodies_waiting', 'Request bodies that wait for the thread.', () => decider.waiting),
+    gauge(
+      'opens_waiting',
+      'Messages whose opens are not written to Kafka and PostgreSQL yet.',
+      () => opens.waiting,
+    ),
+    counter(
+      'opens_dropped_total',
+      'Opens of messages that were dropped because too many waited.',
+      () => opens.dropped,
+    ),
     gauge('connections', 'Open connections of clients.', () => connections.open),
     gauge('max_connections', 'Limit of connections: MAX_CONNECTIONS.', () => connections.max),
     counter(

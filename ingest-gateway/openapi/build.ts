@@ -1,5 +1,6 @@
 import type { Answer } from '../http/render.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 import { TRACE_HEADER, type Schema } from '../../platform/http/openapi.ts';
 import { schemas } from './schemas.ts';
 
@@ -51,23 +52,28 @@ function describe({
   description,
   auth,
   request,
+  accepts,
   done,
   refusals,
+  shapes = {},
   plain = {},
+  pages = {},
   path = {},
+  query = {},
 }: Operation): Schema {
-  const parameters = Object.entries(path).map(([name, schema]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema,
-  }));
+  const parameters = [
+    ...Object.entries(path).map(([name, schema]) => ({
+      ...{ name, in: 'path', required: true, schema },
+    })),
+    ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', schema })),
+  ];
   return {
     summary,
     ...(description === undefined ? {} : { description }),
     ...(auth === 'write_key' ? { security: [{ bearer: [] }, { header: [] }, { query: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request === undefined ? {} : { requestBody: { required: true, content: json(request) } }),
+    ...(accepts === undefined ? {} : { requestBody: { required: true, content: bodies(accepts) } }),
     responses: {
       [done.status]: {
         description: done.description,
@@ -78,16 +84,40 @@ function describe({
           ),
         },
         ...(done.schema === undefined ? {} : { content: json(done.schema) }),
+        ...(done.type === undefined ? {} : { content: { [done.type]: {} } }),
       },
       ...refused(refusals),
-      ...Object.fromEntries(
-        Object.entries(plain).map(([status, text]) => [
-          status,
-          { description: text, headers: TRACE_HEADER, content: { 'text/plain': {} } },
-        ]),
-      ),
+      ...shaped(shapes),
+      ...described(plain, 'text/plain'),
+      ...described(pages, 'text/html'),
     },
   };
+}
+
+function bodies(types: Readonly<Record<string, Schema>>): Schema {
+  return Object.fromEntries(Object.entries(types).map(([type, schema]) => [type, { schema }]));
+}
+
+function shaped(shapes: NonNullable<Operation['shapes']>): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(shapes).map(([status, { description, schemas: names }]) => {
+      const [only, ...others] = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+      const schema = others.length === 0 ? only : { anyOf: [only, ...others] };
+      return [
+        status,
+        { description, headers: TRACE_HEADER, content: { 'application/json': { schema } } },
+      ];
+    }),
+  );
+}
+
+function described(texts: Readonly<Record<number, string>>, type: string): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([status, text]) => [
+      status,
+      { description: text, headers: TRACE_HEADER, content: { [type]: {} } },
+    ]),
+  );
 }
 
 /** One response for each status, with the sentences that clients read. */

@@ -22,9 +22,26 @@ it('every documented operation is a route', () => {
   );
 });
 
+it('every route of the specification is documented (ingest 4.2, 4.8)', () => {
+  const specified = [
+    ...['GET /v1/status', 'POST /v1/track', 'POST /v1/identify', 'POST /v1/page'],
+    ...['POST /v1/screen', 'POST /v1/alias', 'POST /v1/batch', 'POST /v1/devices'],
+    ...['POST /v1/devices/unregister', 'POST /v1/webpush/subscribe'],
+    ...['POST /v1/webpush/unsubscribe', 'POST /v1/messenger/link', 'POST /v1/messenger/unlink'],
+    ...['POST /v1/inbox', 'GET /v1/onsite', 'POST /v1/onsite/event', 'POST /v1/onsite/response'],
+    ...['POST /v1/hooks/:source/:token', 'POST /v1/bounce/:local', 'GET /s/:code'],
+    ...['GET /e/o/:token', 'GET /e/u/:token', 'POST /e/u/:token'],
+    ...['GET /e/p/:token', 'POST /e/p/:token'],
+  ];
+  expect(Object.keys(OPERATIONS).toSorted()).toEqual(specified.toSorted());
+});
+
 it('every schema that an operation names exists', () => {
-  for (const { request, done } of Object.values(OPERATIONS))
-    for (const name of [request, done.schema])
+  for (const { request, done, shapes = {} } of Object.values(OPERATIONS))
+    for (const name of [
+      ...[request, done.schema],
+      ...Object.values(shapes).flatMap((shape) => shape.schemas),
+    ])
       if (name !== undefined) expect(schemas[name], name).toBeDefined();
 });
 

@@ -1,34 +1,13 @@
 import type { FailureCode } from '../failures.ts';
 import * as webhook from '../webhooks/answers.ts';
 import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
-import { renderFailure, type Answer } from '../http/render.ts';
+import { renderFailure } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
 import type { Schema } from '../../platform/http/openapi.ts';
-import type { schemas } from './schemas.ts';
-
-type SchemaName = keyof typeof schemas;
-
-/** The documentation of a route; each route of the host has a row in OPERATIONS. */
-export interface Operation {
-  summary: string;
-  description?: string;
-  /** `own`: the description says how the route authenticates. */
-  auth: 'write_key' | 'none' | 'own';
-  request?: SchemaName;
-  /** The answer on success; without a schema it has no JSON body. */
-  done: {
-    status: number;
-    description: string;
-    schema?: SchemaName;
-    headers?: Record<string, Schema>;
-  };
-  /** Refusals with the envelope of ingest 7.1. */
-  refusals: readonly Answer[];
-  /** Refusals without that envelope, by status. */
-  plain?: Readonly<Record<number, string>>;
-  /** Parameters of the path, by name. */
-  path?: Readonly<Record<string, Schema>>;
-}
+import { CHANNEL_OPERATIONS } from './channel-operations.ts';
+import type { Operation } from './operation.ts';
+import { TRACKING_OPERATIONS } from './tracking-operations.ts';
+import { ONSITE_OPERATIONS } from './onsite-operations.ts';
 
 const text: Schema = { type: 'string' };
 const refusal = (...codes: FailureCode[]) => codes.map((code) => renderFailure({ code }));
@@ -85,6 +64,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       schema: 'BatchAccepted',
     },
   },
+  ...CHANNEL_OPERATIONS,
+  ...TRACKING_OPERATIONS,
+  ...ONSITE_OPERATIONS,
   [`POST ${WEBHOOKS_PATH}`]: {
     summary: 'Accepts a webhook delivery of another platform',
     description:

@@ -1,4 +1,6 @@
 import type { Schema } from '../../platform/http/openapi.ts';
+import { channelSchemas } from './channel-schemas.ts';
+import { onsiteSchemas } from './onsite-schemas.ts';
 import { MAX_BATCH_ITEMS } from '../../events/rejections.ts';
 
 const text: Schema = { type: 'string' };
@@ -44,6 +46,8 @@ const warnings = { type: 'array', items: { $ref: '#/components/schemas/Warning' 
 
 /** The schemas of bodies that operations name. A null field counts as absent. */
 export const schemas: Readonly<Record<string, Schema>> = {
+  ...channelSchemas,
+  ...onsiteSchemas,
   Status: {
     type: 'object',
     required: ['status', 'service', 'version'],

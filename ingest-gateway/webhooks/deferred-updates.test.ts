@@ -8,7 +8,10 @@ let writes: number;
 let failed: number;
 let dropped: number;
 
-function updates(capacity = 10): DeferredUpdates<string, number> {
+function updates(
+  capacity = 10,
+  share?: { ownerOf: (update: number) => number; max: number },
+): DeferredUpdates<string, number> {
   return new DeferredUpdates<string, number>({
     write: (batch) => {
       writes++;
@@ -18,6 +21,7 @@ function updates(capacity = 10): DeferredUpdates<string, number> {
     },
     merge: (before, after) => before + after,
     capacity,
+    ...(share ? { share } : {}),
     linger: 10,
     random: () => 0.5,
     onFailed: () => failed++,
@@ -72,6 +76,24 @@ describe('deferred updates', () => {
       ],
       2,
     ]);
+  });
+
+  it('of one owner leave room for the others', async () => {
+    const owned = updates(3, { ownerOf: (value) => value % 10, max: 2 });
+    for (const [key, value] of [
+      ['a', 11],
+      ['b', 21],
+      ['c', 31],
+      ['d', 12],
+    ] as const)
+      owned.add(key, value);
+    expect(owned.size).toBe(3);
+    await vi.advanceTimersByTimeAsync(20);
+    expect([[...written.keys()], dropped]).toEqual([['a', 'b', 'd'], 1]);
+    owned.add('c', 31);
+    owned.add('e', 41);
+    await vi.advanceTimersByTimeAsync(20);
+    expect([...written.keys()]).toEqual(['a', 'b', 'd', 'c', 'e']);
   });
 
   it('are written before the process ends, or abandoned in time', async () => {

@@ -6,6 +6,8 @@ export interface DeferredOptions<Key, Update> {
   merge: (before: Update, after: Update) => Update;
   /** Maximum number of waiting keys; updates of further keys are dropped. */
   capacity: number;
+  /** How many of them one owner may have, so that none leaves no room for the others. */
+  share?: { ownerOf: (update: Update) => number; max: number };
   /** How long updates are gathered before a write, ms. */
   linger: number;
   random: () => number;
@@ -25,6 +27,8 @@ const RETRY = { base: 500, cap: 15_000 };
 export class DeferredUpdates<Key, Update> {
   readonly #options: DeferredOptions<Key, Update>;
   #waiting = new Map<Key, Update>();
+  /** Waiting keys by owner. */
+  readonly #held = new Map<number, number>();
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempt = 0;
@@ -40,9 +44,9 @@ export class DeferredUpdates<Key, Update> {
 
   add(key: Key, update: Update): void {
     const before = this.#waiting.get(key);
-    if (before === undefined && this.#waiting.size >= this.#options.capacity) this.#dropped++;
-    else
-      this.#waiting.set(key, before === undefined ? update : this.#options.merge(before, update));
+    if (before !== undefined) this.#waiting.set(key, this.#options.merge(before, update));
+    else if (this.#hasRoom(update)) this.#insert(key, update);
+    else this.#dropped++;
     this.#schedule();
   }
 
@@ -58,6 +62,25 @@ export class DeferredUpdates<Key, Update> {
       await Promise.race([this.#writing ?? this.#write(), late]);
     }
     clearTimeout(this.#timer);
+  }
+
+  #hasRoom(update: Update): boolean {
+    const { capacity, share } = this.#options;
+    if (this.#waiting.size >= capacity) return false;
+    return !share || (this.#held.get(share.ownerOf(update)) ?? 0) < share.max;
+  }
+
+  #insert(key: Key, update: Update): void {
+    this.#waiting.set(key, update);
+    this.#count(update, 1);
+  }
+
+  #count(update: Update, change: 1 | -1): void {
+    const owner = this.#options.share?.ownerOf(update);
+    if (owner === undefined) return;
+    const held = (this.#held.get(owner) ?? 0) + change;
+    if (held === 0) this.#held.delete(owner);
+    else this.#held.set(owner, held);
   }
 
   #schedule(): void {
@@ -82,7 +105,10 @@ export class DeferredUpdates<Key, Update> {
   async #writeOnce(): Promise<void> {
     const { write, merge, onFailed, onDropped } = this.#options;
     const batch = new Map([...this.#waiting].slice(0, MAX_KEYS_PER_WRITE));
-    for (const key of batch.keys()) this.#waiting.delete(key);
+    for (const [key, update] of batch) {
+      this.#waiting.delete(key);
+      this.#count(update, -1);
+    }
     if (this.#dropped > 0) onDropped?.(this.#dropped);
     this.#dropped = 0;
     try {
@@ -92,7 +118,8 @@ export class DeferredUpdates<Key, Update> {
       this.#attempt++;
       for (const [key, update] of batch) {
         const after = this.#waiting.get(key);
-        this.#waiting.set(key, after === undefined ? update : merge(update, after));
+        if (after === undefined) this.#insert(key, update);
+        else this.#waiting.set(key, merge(update, after));
       }
       onFailed?.(error);
     }

@@ -30,7 +30,7 @@ import {
 import { countsOf, type DeliveryOutcome } from './connection-counters.ts';
 import type { Connection, DeliveryCounts } from './connection-store.ts';
 import type { Connections } from './connections.ts';
-import { DeliveriesInProgress, type DeliveryOwner } from './deliveries-in-progress.ts';
+import { RequestsInProgress, type RequestOwner } from '../http/requests-in-progress.ts';
 import { OpenedSecrets } from './opened-secrets.ts';
 
 /** The route in the table of the ingest host. */
@@ -76,13 +76,13 @@ export interface Exchange {
 export class WebhookServer {
   readonly #options: WebhookServerOptions;
   readonly #secrets: OpenedSecrets;
-  readonly #inProgress: DeliveriesInProgress;
+  readonly #inProgress: RequestsInProgress;
   #active = 0;
 
   constructor(options: WebhookServerOptions) {
     this.#options = options;
     this.#secrets = new OpenedSecrets(options.sealer);
-    this.#inProgress = new DeliveriesInProgress(Math.ceil(options.maxRequests / 4));
+    this.#inProgress = new RequestsInProgress(Math.ceil(options.maxRequests / 4));
   }
 
   /** Never rejects. */
@@ -121,7 +121,7 @@ export class WebhookServer {
     if (!isWebhookSource(source)) return UNKNOWN_WEBHOOK;
     const { connections, trusted } = this.#options;
     // The look-up is shared: before it is asked, the delivery counts as that of somebody.
-    let owner: DeliveryOwner =
+    let owner: RequestOwner =
       connections.accountOf(token) ?? networkOf(addressOfRequest(request, trusted));
     if (!this.#inProgress.begin(owner)) return UNAVAILABLE;
     try {

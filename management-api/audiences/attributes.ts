@@ -88,7 +88,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, BuiltIn>> = {
     operators: ['eq', 'neq'],
     label: 'امکان ارسال پوش',
     computed: true,
-    description: 'آیا دستگاهی از کاربر دیده شده است که سرویس پوش دارد.',
+    description: 'آیا دستگاهی از کاربر برای پوش ثبت شده و فعال است.',
   },
   days_until_birthday: {
     ...number(

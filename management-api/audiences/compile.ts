@@ -127,15 +127,17 @@ function personOf({ merges, accountId, params }: CompileContext): string {
   return peopleSql({ merges, accountId, params }).person;
 }
 
-/** Push is possible when an event names a provider (context.device.push_provider). */
+/** Push is possible while a device of the person, under any of their names, is registered. */
 function pushSql(test: Test, context: CompileContext): string {
-  const seen = countedSql(
-    { rows: "push_provider != ''", value: 'toFloat64(count())', test: { op: 'gte', number: 1 } },
-    context,
+  const { accountId, merges, params } = context;
+  const { source, person } = peopleSql(
+    { table: 'addresses FINAL', merges, accountId, params },
+    MERGED,
   );
+  const own = `SELECT ${person} FROM ${source} WHERE account_id = ${params.whole(accountId)} AND channel = 'push' AND active`;
   const flag: TargetSql = {
     has: 'true',
-    text: { has: 'true', value: `if(${seen}, 'true', 'false')` },
+    text: { has: 'true', value: `if(sipHash64(person) IN (${own}), 'true', 'false')` },
   };
-  return testSql(test, flag, context.params);
+  return testSql(test, flag, params);
 }

@@ -34,6 +34,7 @@ export interface PeopleSql {
 }
 
 interface PeopleContext {
+  table?: 'events' | 'addresses FINAL';
   merges: Merges;
   accountId: number;
   params: SqlParams;
@@ -47,13 +48,15 @@ export function mergedSql({ accountId, params }: Omit<PeopleContext, 'merges'>):
 }
 
 /**
- * Rows of `events` with their people: with merges, one hash table probe per row. `merged`: the name
- * under which the statement defines mergedSql(); by default the SQL is written out.
+ * Rows of `events`, or of another table with a `_person`, with their people: with merges, one hash
+ * table probe per row. `merged`: the name under which the statement defines mergedSql(); by default
+ * the SQL is written out.
  */
 export function peopleSql(context: PeopleContext, merged = `(${mergedSql(context)})`): PeopleSql {
-  if (context.merges === 'none') return { source: 'events', person: '_person' };
+  const { table = 'events' } = context;
+  if (context.merges === 'none') return { source: table, person: '_person' };
   return {
-    source: `events LEFT ANY JOIN ${merged} AS identities ON _person = joined_name`,
+    source: `${table} LEFT ANY JOIN ${merged} AS identities ON _person = joined_name`,
     // a row without a match has 0 in both
     person: 'if(joined_name = _person, joined_person, _person)',
   };

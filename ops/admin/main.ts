@@ -6,9 +6,12 @@ import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { accountCreate, accountSet } from './accounts.ts';
+import { addresses } from './addresses.ts';
 import { aliasUndo } from './alias.ts';
 import { announcements } from './announcements.ts';
+import { appSecret } from './app-secret.ts';
 import type { AdminCommand } from './command.ts';
+import { consentShow } from './consent-show.ts';
 import { exportFetch } from './export-fetch.ts';
 import {
   managementKeyCreate,
@@ -19,8 +22,10 @@ import {
 import { linkCreate } from './link.ts';
 import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
 import { metersRecount } from './meters/recount.ts';
+import { onsiteCreate, onsiteEnd } from './onsite.ts';
 import { sealRotate } from './seal-rotate.ts';
 import { stackEnvironment } from './stack-environment.ts';
+import { trackingRotate, trackingTry } from './tracking.ts';
 import { webhookTry } from './webhook-try.ts';
 
 const ADMIN_COMMANDS: readonly AdminCommand[] = [
@@ -31,6 +36,11 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   managementKeyCreate,
   managementKeyRevoke,
   aliasUndo,
+  addresses,
+  consentShow,
+  appSecret,
+  onsiteCreate,
+  onsiteEnd,
   announcements,
   metersRecount,
   exportFetch,
@@ -41,6 +51,8 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   memberRemove,
   sealRotate,
   webhookTry,
+  trackingTry,
+  trackingRotate,
 ];
 
 /** `./ravand admin …`: prints one JSON object and returns 0, or an error and returns 1. */

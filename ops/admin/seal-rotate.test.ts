@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { inboxSecretPurpose } from '../../events/channels/inbox-credential.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
 import { sealRotate } from './seal-rotate.ts';
@@ -8,6 +9,7 @@ interface Row {
   account_id: string;
   secret: Buffer;
   source?: string;
+  app_id?: string;
 }
 
 const OLD = makeSealingKey('old');
@@ -56,13 +58,19 @@ beforeEach(() => {
       source: 'event_pipeline',
       secret: old.seal(`s${at + 1}`, 'integration:7:event_pipeline'),
     })),
+    app_inbox_secrets: [
+      {
+        ...{ id: '4', account_id: '7', app_id: '9' },
+        secret: old.seal('i', inboxSecretPurpose({ accountId: 7, appId: 9 })),
+      },
+    ],
     relays: [{ id: '3', account_id: '7', secret: old.seal('r', 'relay:7:3') }],
   };
 });
 
 describe('seal rotate', () => {
   it('seals every secret again under the first key, once', async () => {
-    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1002, current: 0, unreadable: 0 });
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1003, current: 0, unreadable: 0 });
     const sealer = sealerOf(NEW);
     expect(
       tables['webhook_connections']
@@ -70,13 +78,13 @@ describe('seal rotate', () => {
         .at(-1),
     ).toBe('s1001');
     expect(sealer.open(tables['relays']?.[0]?.secret ?? Buffer.alloc(0), 'relay:7:3')).toBe('r');
-    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 0, current: 1002, unreadable: 0 });
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 0, current: 1003, unreadable: 0 });
     expect(JSON.stringify(audited)).toContain('secrets.resealed');
   });
 
   it('reports how many secrets it cannot open, and does not change them', async () => {
     const before = tables['relays']?.[0]?.secret;
-    await expect(rotate(NEW)).rejects.toThrow(/1002 cannot be opened: add the key/);
+    await expect(rotate(NEW)).rejects.toThrow(/1003 cannot be opened: add the key/);
     expect(tables['relays']?.[0]?.secret).toBe(before);
   });
 

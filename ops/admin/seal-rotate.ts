@@ -1,3 +1,4 @@
+import { inboxSecretPurpose } from '../../events/channels/inbox-credential.ts';
 import { relayPurpose } from '../../events/relays/definition.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
 import { recordAudit } from '../../platform/audit.ts';
@@ -14,6 +15,8 @@ interface SealedRow {
   secret: Buffer;
   /** Of webhook_connections. */
   source?: string;
+  /** Of app_inbox_secrets. */
+  app_id?: string;
 }
 
 interface SealedTable {
@@ -40,6 +43,12 @@ const TABLES: readonly SealedTable[] = [
     columns: 'id, account_id, secret',
     purpose: ({ account_id, id }) =>
       relayPurpose({ accountId: Number(account_id), id: Number(id) }),
+  },
+  {
+    table: 'app_inbox_secrets',
+    columns: 'id, account_id, secret, app_id',
+    purpose: ({ account_id, app_id }) =>
+      inboxSecretPurpose({ accountId: Number(account_id), appId: Number(app_id) }),
   },
 ];
 

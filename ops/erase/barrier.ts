@@ -12,8 +12,13 @@ interface Servers {
   database: Database;
 }
 
-/** Topics that are derived from events.raw and hold personal data, or count events. */
-const DERIVED: readonly Topic[] = [TOPIC.normalised, TOPIC.verdicts, TOPIC.dead];
+/** Topics beside events.raw that hold personal data, or count events. */
+const AWAITED: readonly Topic[] = [
+  TOPIC.normalised,
+  TOPIC.verdicts,
+  TOPIC.dead,
+  TOPIC.channelCommands,
+];
 
 export async function endsOf(admin: Admin, topic: string): Promise<Ends> {
   const ends = await topicEnds(admin, topic);
@@ -57,10 +62,10 @@ export async function rawBehind(servers: Servers, cuts: readonly ErasureCut[]): 
   return behind(servers, { [TOPIC.raw]: ends });
 }
 
-/** What the groups of derived topics must process; read once events.raw is processed. */
+/** What the groups of these topics must process; read once events.raw is processed. */
 export async function barrierNow({ admin }: Servers): Promise<Barrier> {
   const barrier: Record<string, Ends> = {};
-  for (const topic of DERIVED) barrier[topic] = await endsOf(admin, topic);
+  for (const topic of AWAITED) barrier[topic] = await endsOf(admin, topic);
   return barrier;
 }
 

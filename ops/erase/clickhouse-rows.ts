@@ -3,10 +3,16 @@ import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
 import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
+import type { ChannelAddress } from './channel-rows.ts';
 import type { MinuteCounts } from './erasure-store.ts';
 
 /** What holds rows of people, by a column that only such tables have. */
-const KINDS = { events: '_acceptance', profiles: '_stamps', identities: 'canonical' } as const;
+const KINDS = {
+  events: '_acceptance',
+  profiles: '_stamps',
+  identities: 'canonical',
+  addresses: 'address_id',
+} as const;
 type TableKind = keyof typeof KINDS;
 
 /** The events of a person up to a cut. */
@@ -67,12 +73,46 @@ export class ClickhouseRows {
 
   /** Condition of rows that are about the person as a whole. */
   async namesWhere(
-    kind: Exclude<TableKind, 'events'>,
+    kind: Exclude<TableKind, 'events' | 'addresses'>,
     { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
   ): Promise<string> {
     const persons = await this.#hashes(names);
     const canonical = kind === 'identities' ? ` OR sipHash64(canonical) IN (${persons})` : '';
     return `account_id = ${accountId} AND (_person IN (${persons})${canonical})`;
+  }
+
+  /** Condition of the rows of a person and of addresses, over a table of addresses. */
+  async addressesWhere(
+    { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
+    own: readonly ChannelAddress[],
+  ): Promise<string> {
+    const hashes = await this.select<[string]>(
+      `SELECT toString(cityHash64(own.1, own.2)) FROM (SELECT arrayJoin(arrayZip({channels:Array(String)}, {addresses:Array(String)})) AS own)`,
+      {
+        channels: own.map(({ channel }) => channel),
+        addresses: own.map(({ address }) => address),
+      },
+    );
+    const persons = await this.#hashes(names);
+    const listed = hashes.map(([hash]) => hash).join(', ');
+    const theirs =
+      listed === '' ? '' : ` OR cityHash64(toString(channel), address_id) IN (${listed})`;
+    return `account_id = ${accountId} AND (_person IN (${persons})${theirs})`;
+  }
+
+  /** Those of the texts that are the e-mail address or phone number of other people's profiles. */
+  async reachedByOthers(
+    person: Pick<PersonRows, 'accountId' | 'names'>,
+    addresses: readonly string[],
+  ): Promise<Set<string>> {
+    if (addresses.length === 0) return new Set();
+    const theirs = await this.namesWhere('profiles', person);
+    const found = await this.select<[email: string, phone: string]>(
+      `SELECT DISTINCT email, phone FROM profiles FINAL WHERE account_id = ${person.accountId} AND NOT (${theirs})
+       AND (email IN {addresses:Array(String)} OR phone IN {addresses:Array(String)})`,
+      { addresses: [...addresses] },
+    );
+    return new Set(found.flat());
   }
 
   async count(table: string, where: string): Promise<number> {

@@ -44,6 +44,20 @@ it('A completed removal has one audit line, with what was removed from each stor
   ]);
 });
 
+it('Addresses of an erased person are recorded as hashes, each once', async () => {
+  const id = await store.request(ACCOUNT, ['sara']);
+  const erasure = await store.find(id);
+  if (!erasure) throw new Error(`there is no erasure ${id}`);
+  await store.hasAddresses(erasure, [{ channel: 'push', address: 'd1' }]);
+  await store.hasAddresses(erasure, [
+    { channel: 'push', address: 'd1' },
+    { channel: 'web', address: 'd1' },
+  ]);
+  await store.hasAddresses(erasure, []);
+  const found = await store.find(id);
+  expect(found?.addressHashes.map(({ length }) => length)).toEqual([32, 32]);
+});
+
 it('An erasure that is newer over from the log has one audit line', async () => {
   const command = {
     ...{ id: 40, account_id: ACCOUNT, key_id: 1, names: [Buffer.alloc(32, 1)] },

@@ -1,4 +1,4 @@
-import { idHash } from '../../events/erasure/erased-people.ts';
+import { addressHash, idHash } from '../../events/erasure/erased-people.ts';
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { ErasureCommand, ErasureCut } from '../../schemas/records.ts';
@@ -23,6 +23,8 @@ export interface ErasureRow {
   accountId: number;
   keyId: number;
   hashes: readonly Buffer[];
+  /** Of the addresses that only the person had; known once the removal has begun. */
+  addressHashes: readonly Buffer[];
   /** Undefined: a verification has passed, and the names are no longer stored. */
   names: readonly string[] | undefined;
   state: ErasureState;
@@ -45,6 +47,7 @@ interface Stored {
   account_id: string;
   key_id: number;
   name_hashes: Buffer[];
+  address_hashes: Buffer[];
   names: string[] | null;
   state: ErasureState;
   cuts: ErasureCut[] | null;
@@ -57,7 +60,7 @@ interface Stored {
   verified_at: number | null;
 }
 
-const COLUMNS = `id, account_id, key_id, name_hashes, names, state, cuts, since, barrier, counts, removed,
+const COLUMNS = `id, account_id, key_id, name_hashes, address_hashes, names, state, cuts, since, barrier, counts, removed,
   extract(epoch FROM requested_at)::float8 * 1000 AS requested_at,
   extract(epoch FROM clock_timestamp() - requested_at)::float8 * 1000 AS age,
   extract(epoch FROM verified_at)::float8 * 1000 AS verified_at`;
@@ -68,6 +71,7 @@ function erasureRow(row: Stored): ErasureRow {
     accountId: Number(row.account_id),
     keyId: row.key_id,
     hashes: row.name_hashes,
+    addressHashes: row.address_hashes,
     names: row.names?.map(unescapeText),
     state: row.state,
     cuts: row.cuts ?? undefined,
@@ -171,6 +175,26 @@ export class ErasureStore {
       [id, JSON.stringify(counts), since],
     );
     return rowCount === 1;
+  }
+
+  /** Adds addresses that only the person had, by their hashes, before they are removed. */
+  async hasAddresses(
+    { id, accountId, keyId }: Pick<ErasureRow, 'id' | 'accountId' | 'keyId'>,
+    addresses: readonly { channel: string; address: string }[],
+  ): Promise<void> {
+    const { rows } = await this.#database.query<{ key: Buffer }>(
+      'SELECT key FROM erasure_keys WHERE id = $1 AND key IS NOT NULL',
+      [keyId],
+    );
+    const [key] = rows;
+    if (!key)
+      throw new Error(`the key ${keyId} of erasure ${id} is missing in erasure_keys: restore it`);
+    await this.#database.query(
+      `UPDATE erasures SET changed_at = clock_timestamp(), address_hashes =
+         (SELECT coalesce(array_agg(DISTINCT hash), '{}') FROM unnest(address_hashes || $2::bytea[]) AS hash)
+       WHERE id = $1`,
+      [id, addresses.map((one) => addressHash(key.key, { accountId, ...one }))],
+    );
   }
 
   async removedFrom(id: number, removed: Readonly<Record<string, number>>): Promise<void> {

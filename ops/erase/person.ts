@@ -42,7 +42,9 @@ export async function namesOf(
 const ALIASED = `SELECT EXISTS (SELECT 1 FROM identity_names WHERE account_id = $1 AND name = ANY($2::text[]))
   OR EXISTS (SELECT 1 FROM alias_facts WHERE account_id = $1 AND user_id = ANY($2::text[]))
   OR EXISTS (SELECT 1 FROM erasures WHERE account_id = $1 AND names && $2::text[]
-    AND state IN ('requested', 'recorded', 'enforced')) AS known`;
+    AND state IN ('requested', 'recorded', 'enforced'))
+  OR ${['channel_consents', 'channel_suppressions', 'message_recipients', 'inbox_entries'].map((table) => `EXISTS (SELECT 1 FROM ${table} WHERE account_id = $1 AND user_id = ANY($2::text[]))`).join(' OR ')}
+  OR EXISTS (SELECT 1 FROM channel_addresses WHERE account_id = $1 AND (user_id = ANY($2::text[]) OR anonymous_id = ANY($2::text[]))) AS known`;
 
 /** Whether a store but the log holds something of the names, or their erasure is under way. */
 export async function isKnown(

@@ -8,8 +8,10 @@ import { postgresIdentities } from '../../projections/identities/postgres-store.
 import { PROJECTIONS } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
+import { eraseChannels } from './channels.ts';
 import { markDeadLetters } from './dead-letters.ts';
 import type { ErasureRow, ErasureStore } from './erasure-store.ts';
+import { removeInbox, removeShownCampaigns } from './inbox-rows.ts';
 import { needleOf } from './needles.ts';
 import {
   blankReasons,
@@ -68,12 +70,24 @@ export async function removeFromStores(connections: Connections, removal: Remova
   const deliveries = await removeDeliveries(database, person, await rows.positions(where));
   await note('deliveries', deliveries, 'deliveries of relays removed');
   await note('dead_letters', await markDeadLetters(connections, signal), 'dead letters discarded');
+  const channels = await eraseChannels(connections, {
+    person: { ...person, at: erasure.requestedAt },
+    rows,
+    record: (own) => store.hasAddresses(erasure, own),
+  });
+  await note('addresses', channels.addresses, 'devices, browsers and chats removed');
+  await note('consents', channels.consents, 'entries of the log of consents removed');
+  await note('suppressions', channels.suppressions, 'suppressed addresses removed');
+  await note('recipients', channels.recipients, 'recipients of messages removed');
   const needles = person.names.map((name) => needleOf(name, true));
   await note('reasons', await blankReasons(database, person.accountId, needles), 'reasons blanked');
   await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
   const since = erasure.since ?? {};
   const profiles = await eraseProfiles(connections, { person, rows, since, homeDir, signal });
   await note('profiles', profiles, 'profiles removed');
+  await note('inbox', await removeInbox(database, person), 'entries of inboxes removed');
+  const shown = await removeShownCampaigns(database, person);
+  await note('onsite_shown', shown, 'on-site campaigns that the person has seen removed');
   let events = 0;
   for (const table of await rows.tables('events')) {
     const removed = await rows.delete(table, where);

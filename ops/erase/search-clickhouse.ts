@@ -1,5 +1,6 @@
 import type { Connections } from '../jobs/connections.ts';
-import { ClickhouseRows } from './clickhouse-rows.ts';
+import { laterAddresses } from './channel-rows.ts';
+import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 import { re2Pattern } from './needles.ts';
@@ -24,15 +25,17 @@ export async function searchClickhouse(
   for (const [table, columns] of tables) {
     const isOfEvents = columns.includes('_acceptance');
     const isOfProfiles = columns.includes('_stamps');
+    const isOfAddresses = columns.includes('address_id');
     const where = [
       ...(columns.includes('account_id') ? [`account_id = ${accountId}`] : []),
       ...(isOfEvents ? [beforeCut(cuts)] : []),
       // Theirs are compared with their events.
-      ...(isOfEvents || isOfProfiles ? [`NOT (${own})`] : []),
+      ...(isOfEvents || isOfProfiles || isOfAddresses ? [`NOT (${own})`] : []),
     ];
     const place = { store: 'clickhouse', place: table } as const;
     let found = isOfEvents ? await rows.count(table, `${own} AND ${beforeCut(cuts)}`) : 0;
     if (isOfProfiles) found += await formerProfiles(rows, { table, own, cuts });
+    if (isOfAddresses) found += await formerAddresses({ rows, database }, { table, own, person });
     let theirs = 0;
     for (const needle of needles) {
       signal.throwIfAborted();
@@ -72,6 +75,15 @@ async function formerProfiles(
     ),
   );
   return profiles.filter(([person, events]) => events > (later.get(person) ?? 0)).length;
+}
+
+/** Addresses of the person beyond those that PostgreSQL knows, which were registered later. */
+async function formerAddresses(
+  { rows, database }: { rows: ClickhouseRows } & Pick<Connections, 'database'>,
+  of: { table: string; own: string; person: Pick<PersonRows, 'accountId' | 'names'> },
+): Promise<number> {
+  const later = await laterAddresses(database, of.person);
+  return Math.max(0, (await rows.count(`${of.table} FINAL`, of.own)) - later.length);
 }
 
 /** A text within a tuple is quoted. */

@@ -6,6 +6,7 @@ import { readRange } from '../../platform/kafka/read-range.ts';
 import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
 import { eraserOf, isPersonal } from '../../platform/log/erasures.ts';
 import {
+  channelCommandCodec,
   deadLetterCodec,
   decodeIfReadable,
   identityCommandCodec,
@@ -55,13 +56,14 @@ export async function searchLog(
 
 async function erasedPeople(
   { database }: Connections,
-  { id, accountId, keyId, hashes, cuts = [], requestedAt }: Search['erasure'],
+  { id, accountId, keyId, hashes, addressHashes, cuts = [], requestedAt }: Search['erasure'],
 ): Promise<ErasedPeople> {
   const { rows } = await database.query<{ id: number; key: Buffer }>(
     'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL',
   );
   const names = hashes.map((hash) => hash.toString('hex'));
-  const erasure = { id, accountId, keyId, names, cuts, requestedAt };
+  const addresses = addressHashes.map((hash) => hash.toString('hex'));
+  const erasure = { id, accountId, keyId, names, addresses, cuts, requestedAt };
   return new ErasedPeople([erasure], new Map(rows.map((row) => [row.id, row.key])));
 }
 
@@ -117,6 +119,8 @@ function accountOf({ topic, value }: ConsumedMessage): number | undefined {
       return decodeIfReadable(deadLetterCodec, value)?.account_id ?? undefined;
     case TOPIC.identityCommands:
       return decodeIfReadable(identityCommandCodec, value)?.account_id;
+    case TOPIC.channelCommands:
+      return decodeIfReadable(channelCommandCodec, value)?.account_id;
     default:
       return undefined;
   }
@@ -147,6 +151,10 @@ function isLater(message: ConsumedMessage, { erasure, people, epochs }: Known): 
         offset: deadLetter.offset,
         epoch,
       });
+    }
+    case TOPIC.channelCommands: {
+      const command = decodeIfReadable(channelCommandCodec, value);
+      return command !== undefined && command.received_at > erasure.requestedAt;
     }
     default:
       return timestamp > erasure.requestedAt;

@@ -40,7 +40,7 @@ const search = (names: readonly string[]) =>
   searchPostgres(postgres, {
     erasure: {
       ...{ id: 1, accountId: ACCOUNT, names },
-      cuts: CUTS,
+      ...{ cuts: CUTS, requestedAt: 1000 },
     } as unknown as Search['erasure'],
     needles: names.map((name) => needleOf(name, true)),
     signal: new AbortController().signal,
@@ -63,5 +63,21 @@ describe('PostgreSQL is searched', () => {
     expect((await search([PERSIAN])).findings).toEqual([]);
     const { rows } = await postgres.database.query('SELECT 1 FROM relay_deliveries');
     expect(rows).toHaveLength(3);
+  });
+
+  it('for what commands of channels left, but not for what a new person registered', async () => {
+    const register = (id: string, [user, anonymous]: [string, string], at: number) =>
+      postgres.database.query(
+        `INSERT INTO channel_addresses (account_id, channel, address_id, app_id, user_id, anonymous_id, received_at, gateway, sequence)
+         VALUES (${ACCOUNT}, 'push', $1, 0, $2, $3, $4, 'g', 1)`,
+        [id, user, anonymous, at],
+      );
+    await register('d1', ['sara', ''], 1000);
+    await register('d2', ['', 'sara'], 1000);
+    await register('d3', ['ali', 'sara'], 1000);
+    await register('d4', ['sara', ''], 1001);
+    const { findings, mentions } = await search(['sara']);
+    expect(findings).toEqual([{ store: 'postgres', place: 'channel_addresses', count: 2 }]);
+    expect(mentions).toEqual([{ store: 'postgres', place: 'channel_addresses', count: 1 }]);
   });
 });

@@ -13,10 +13,24 @@ const BY_NAME = new Set(['identity_names', 'profile_refolds']);
 const OWN: Readonly<Record<string, string>> = {
   alias_facts: 'user_id = ANY($6::text[])',
   relay_deliveries: 'payload ~ ANY ($7::text[])',
+  channel_addresses:
+    "(user_id = ANY($6::text[]) OR (user_id = '' AND anonymous_id = ANY($6::text[])))",
 };
 const POSITION = ['epoch', 'partition', 'log_offset'];
+/** When a row of a person was written, ms since the epoch: later ones are of a new person. */
+const WRITTEN_AT: Readonly<Record<string, string>> = {
+  message_recipients: 'extract(epoch FROM t.created_at) * 1000',
+  inbox_entries: 'extract(epoch FROM t.created_at) * 1000',
+};
+
+/** Rows that commands of channels left have their time, ms. */
+function writtenAt(table: string, columns: readonly string[]): string | undefined {
+  const isOfCommand = columns.includes('received_at') && columns.includes('log_partition');
+  return isOfCommand ? 't.received_at' : WRITTEN_AT[table];
+}
 
 interface Table {
+  schema: string;
   table: string;
   columns: string[];
 }
@@ -26,15 +40,17 @@ export async function searchPostgres(
   { database }: { database: Pick<Database, 'query'> },
   { erasure, needles, signal }: Search,
 ): Promise<Verification> {
-  const { accountId, names = [], cuts = [] } = erasure;
+  const { accountId, names = [], cuts = [], requestedAt } = erasure;
   const tables = await database.query<Table>(
-    `SELECT table_name AS table, array_agg(column_name::text) AS columns FROM information_schema.columns
-     WHERE table_schema = 'public' GROUP BY table_name ORDER BY table_name`,
+    `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text) AS columns
+     FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')
+     GROUP BY table_schema, table_name ORDER BY table_schema, table_name`,
   );
   const named = new Set(await stillNamed(database, { accountId, names }));
   const findings: Finding[] = [];
   const mentions: Finding[] = [];
-  for (const { table, columns } of tables.rows) {
+  for (const { schema, table, columns } of tables.rows) {
     if (NOT_SEARCHED.has(table)) continue;
     signal.throwIfAborted();
     const ofAccount = columns.includes('account_id')
@@ -45,6 +61,8 @@ export async function searchPostgres(
       ? `AND EXISTS (SELECT 1 FROM unnest($3::int[], $4::int[], $5::bigint[]) AS cut (partition, epoch, log_offset)
            WHERE cut.partition = t.partition AND (t.epoch, t.log_offset) < (cut.epoch, cut.log_offset))`
       : '';
+    const at = writtenAt(table, columns);
+    const until = at === undefined ? '$8::float8 IS NULL OR true' : `${at} <= $8::float8`;
     for (const needle of needles) {
       const patterns = postgresPatterns(needle);
       if (needle.isName && BY_NAME.has(table) && named.has(needle.text)) continue;
@@ -52,10 +70,10 @@ export async function searchPostgres(
       const countOwn =
         needle.isName && OWN[table] !== undefined ? `count(*) FILTER (WHERE ${OWN[table]})` : '0';
       const { rows } = await database.query<{ count: number; own: number }>(
-        `SELECT count(*)::int AS count, ${countOwn}::int AS own FROM "${table}" AS t
+        `SELECT count(*)::int AS count, ${countOwn}::int AS own FROM "${schema}"."${table}" AS t
          WHERE to_jsonb(t)::text ~ ANY ($1::text[])
          ${ofAccount === '' ? 'AND ($2::bigint IS NULL OR true)' : ofAccount} ${before === '' ? 'AND ($3::int[] IS NULL OR $4::int[] IS NULL OR $5::bigint[] IS NULL OR true)' : before}
-         AND ($6::text[] IS NULL OR $7::text[] IS NULL OR true)`,
+         AND ($6::text[] IS NULL OR $7::text[] IS NULL OR true) AND (${until})`,
         [
           patterns,
           accountId,
@@ -64,11 +82,13 @@ export async function searchPostgres(
           cuts.map(({ offset }) => offset),
           names.map(escapeText),
           deliveryPatterns(names),
+          requestedAt,
         ],
       );
       const count = rows[0]?.count ?? 0;
       const own = isTheirs ? (rows[0]?.own ?? 0) : count;
-      const place = { store: 'postgres', place: table } as const;
+      const name = schema === 'public' ? table : `${schema}.${table}`;
+      const place = { store: 'postgres', place: name } as const;
       if (own > 0) findings.push({ ...place, count: own });
       if (count > own) mentions.push({ ...place, count: count - own });
     }

@@ -6,6 +6,7 @@ import { countText } from '../../cli/format.ts';
 import { readRetentions, withConnections, type Connections } from '../jobs/connections.ts';
 import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts';
 import { OwnedJob, refuseLostJob } from '../jobs/job-ledger.ts';
+import { runAddresses } from './addresses/main.ts';
 import { compareTables, type TableComparison } from './compare.ts';
 import { Fill, type RebuildCounts, type RebuildJob } from './fill.ts';
 import { KEPT_DAYS } from './former-tables.ts';
@@ -43,6 +44,7 @@ interface Report {
 
 /** `./ravand rebuild …` (docs/replay.md). Exits with 1 when stopped, or when the tables differ. */
 export async function run(args: string[], context: CommandContext): Promise<number> {
+  if (args.includes('addresses')) return runAddresses(args, context);
   const line = parseRebuildLine(args);
   return withStopSignal((stop) =>
     withConnections({ context, stop }, (connections) =>

@@ -48,7 +48,7 @@ export function parseRebuildLine(args: string[]): RebuildLine {
   const projection = PROJECTION_NAMES.find((one) => one === words[0]);
   if (projection === undefined)
     throw new CommandError(
-      `there is no projection ${JSON.stringify(words[0])}: ${PROJECTION_NAMES.join(', ')}`,
+      `there is no projection ${JSON.stringify(words[0])}: ${[...PROJECTION_NAMES, 'addresses'].join(', ')}`,
       2,
     );
   const { source = 'raw' } = values;

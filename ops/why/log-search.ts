@@ -41,6 +41,10 @@ export const RECENT: SearchBudget = { records: 100_000, ms: 1200 };
 /** The operator asked for a time. */
 export const SINCE: SearchBudget = { records: 2_000_000, ms: 45_000 };
 
+/** The same of channel.commands, which are few: partitions without new ones cost nothing. */
+export const COMMANDS_RECENT: SearchBudget = { records: 20_000, ms: 4000 };
+export const COMMANDS_SINCE: SearchBudget = { records: 500_000, ms: 30_000 };
+
 const ROW_BATCH_LIMITS = { records: 5000, ms: 500 };
 const VERDICT_LIMITS = { records: 10_000, ms: 500 };
 
@@ -281,8 +285,8 @@ function compare(
 }
 
 /** Offsets of each partition between two append times; `to` undefined: up to the end. */
-async function rangesBetween(
-  { admin }: LogSearch,
+export async function rangesBetween(
+  { admin }: Pick<LogSearch, 'admin'>,
   times: { topic: string; from: number; to: number | undefined },
 ): Promise<{ partition: number; from: number; to: number }[]> {
   const ends = await topicEnds(admin, times.topic);

@@ -64,8 +64,9 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     else {
       const found = await findTrace(sources, { trace, accountId, since, now });
       const [only, another] = found.events;
+      const isAlone = found.commands.length === 0;
       if (asked.json) print(JSON.stringify(traceJson(trace, found)));
-      else if (only && !another) {
+      else if (only && !another && isAlone) {
         print(`the only event of trace ${trace}: ${only.messageId} of account ${only.accountId}`);
         await follow(sources, { ...asked, ...only });
       } else for (const line of traceLines(trace, found)) print(line);

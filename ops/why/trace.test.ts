@@ -15,12 +15,13 @@ const occurrence: RawOccurrence = {
   ...{ path: '/v1/batch', source: 'sdk', trace: 'ab', gateway: 'g', generated: false },
   ...{ redrivenFrom: undefined, distinctId: 'u', previousId: undefined },
 };
+const commands: [] = [];
 const searched = ['the stored events', 'events.raw since 2026-11-21T08:45:00Z'];
 
 describe('the events of a request', () => {
   it('are the stored ones, and those that only the log has', () => {
     const duplicate = { ...occurrence, index: 1, messageId: 'b' };
-    const found = { ...combine([row], [occurrence, duplicate]), searched };
+    const found = { ...combine([row], [occurrence, duplicate]), commands, searched };
     expect(found.events).toMatchObject([
       { accountId: 7, messageId: 'a', event: 'paid', position: '1/70/0', isStored: true },
       { accountId: 7, messageId: 'b', event: '', position: '1/70/1', isStored: false },
@@ -38,13 +39,13 @@ describe('the events of a request', () => {
 
   it('are cut to a readable number, and the first line says so', () => {
     const many = Array.from({ length: 101 }, (_, index) => ({ ...row, index }));
-    const found = { ...combine(many, []), searched };
+    const found = { ...combine(many, []), commands, searched };
     expect(found.events).toHaveLength(100);
     expect(traceLines('ab', found)[0]).toContain('the first 100 events');
   });
 
   it('may be none: the answer says where they were searched', () => {
-    const lines = traceLines('ab', { events: [], searched, isCut: false });
+    const lines = traceLines('ab', { events: [], commands, searched, isCut: false });
     expect(lines[0]).toBe(`no event of trace ab: searched ${searched.join(' and ')}`);
   });
 });

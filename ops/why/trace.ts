@@ -3,9 +3,10 @@ import { timeText } from '../../cli/format.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
 import { tracesNamedBy } from '../../platform/http/trace.ts';
 import { TOPIC } from '../../schemas/topology.ts';
+import { commandLines, commandsJson, findCommands, type TracedCommand } from './commands.ts';
 import { positionKey, type RawOccurrence } from './evidence.ts';
 import type { Sources } from './gather.ts';
-import { RECENT, searchRaw, SINCE } from './log-search.ts';
+import { COMMANDS_RECENT, COMMANDS_SINCE, RECENT, searchRaw, SINCE } from './log-search.ts';
 import { rowsOfTrace, type TracedRow } from './warehouse.ts';
 
 /** An event of a request. */
@@ -23,6 +24,8 @@ export interface TracedEvent {
 
 export interface FoundTrace {
   events: TracedEvent[];
+  /** Changes of channels: registrations, consents and the like. */
+  commands: TracedCommand[];
   /** Where it was searched, and what did not answer, one phrase each. */
   searched: string[];
   /** There are more events than were read. */
@@ -57,14 +60,33 @@ export async function findTrace(sources: Sources, question: TraceQuestion): Prom
       ...{ from: since ?? now - RECENT_MS, to: undefined, partition: undefined },
       budget: since === undefined ? RECENT : SINCE,
     });
-  const [stored, raw] = await Promise.allSettled([
-    rowsOfTrace(sources.clickhouse, { traces, accountId, since, limit: MAX_EVENTS + 1 }),
-    searchTrace(),
+  const searchCommands = async () =>
+    findCommands(
+      { admin: await sources.admin(), reader: sources.reader, database: sources.database },
+      {
+        ...{ traces, accountId, from: since ?? now - RECENT_MS },
+        budget: since === undefined ? COMMANDS_RECENT : COMMANDS_SINCE,
+      },
+    );
+  // One after the other: the reader reads one range at a time.
+  const searchLog = async () => {
+    const events = await outcome(searchTrace());
+    const changes = await outcome(searchCommands());
+    return { events, changes };
+  };
+  const [stored, { events: raw, changes }] = await Promise.all([
+    outcome(rowsOfTrace(sources.clickhouse, { traces, accountId, since, limit: MAX_EVENTS + 1 })),
+    searchLog(),
   ]);
   const rows = stored.status === 'fulfilled' ? stored.value : [];
   const found = raw.status === 'fulfilled' ? raw.value.found : [];
+  const { commands, searched } =
+    changes.status === 'fulfilled'
+      ? changes.value
+      : { commands: [], searched: `not ${TOPIC.channelCommands} (${messageOf(changes.reason)})` };
   return {
     ...combine(rows, found),
+    commands,
     searched: [
       stored.status === 'fulfilled'
         ? `the stored events${since === undefined ? '' : ` since ${timeText(since)}`}`
@@ -72,6 +94,7 @@ export async function findTrace(sources: Sources, question: TraceQuestion): Prom
       raw.status === 'fulfilled'
         ? `${raw.value.searched}${raw.value.complete ? '' : ' (incomplete)'}`
         : `not events.raw (${messageOf(raw.reason)})`,
+      searched,
     ],
   };
 }
@@ -80,7 +103,7 @@ export async function findTrace(sources: Sources, question: TraceQuestion): Prom
 export function combine(
   rows: readonly TracedRow[],
   found: readonly RawOccurrence[],
-): Omit<FoundTrace, 'searched'> {
+): Omit<FoundTrace, 'searched' | 'commands'> {
   const stored = rows.map((row): TracedEvent => ({
     ...{ accountId: row.account_id, messageId: row.message_id },
     ...{ event: row.event || row.type, receivedAt: row.received_at, isStored: true },
@@ -97,8 +120,14 @@ export function combine(
   return { events: events.slice(0, MAX_EVENTS), isCut: events.length > MAX_EVENTS };
 }
 
-export function traceLines(trace: string, { events, searched, isCut }: FoundTrace): string[] {
+export function traceLines(
+  trace: string,
+  { events, commands, searched, isCut }: FoundTrace,
+): string[] {
   const where = `searched ${searched.join(' and ')}`;
+  const changes = commandLines({ commands });
+  if (events.length === 0 && changes.length > 0)
+    return [`no event of trace ${trace}: ${where}`, ...changes];
   if (events.length === 0)
     return [
       `no event of trace ${trace}: ${where}`,
@@ -112,11 +141,15 @@ export function traceLines(trace: string, { events, searched, isCut }: FoundTrac
     `${isCut ? `the first ${events.length}` : events.length} events of trace ${trace}; ${where}`,
     ...table(['account', 'message id', 'event', 'received', 'events.raw', 'row'], cells),
     './ravand why MESSAGE_ID --account ID follows one of them',
+    ...changes,
   ];
 }
 
 /** The --json form; its field names are a contract with scripts. */
-export function traceJson(trace: string, { events, searched, isCut }: FoundTrace): object {
+export function traceJson(
+  trace: string,
+  { events, commands, searched, isCut }: FoundTrace,
+): object {
   return {
     trace,
     events: events.map(({ accountId, messageId, event, receivedAt, position, isStored }) => ({
@@ -127,6 +160,7 @@ export function traceJson(trace: string, { events, searched, isCut }: FoundTrace
       position,
       stored: isStored,
     })),
+    commands: commandsJson({ commands }),
     more: isCut,
     searched,
   };
@@ -138,4 +172,9 @@ function positionText(at: { partition: number; offset: number; index: number }):
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+async function outcome<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [found] = await Promise.allSettled([work]);
+  return found;
 }

@@ -63,6 +63,7 @@ describe('the totals of the books', () => {
     );
     await books.migrate('0027', '0027');
     await books.migrate('0034', '0034');
+    await books.migrate('0055', '0055');
   }, 60_000);
   afterAll(() => books.close());
 

@@ -49,6 +49,16 @@ describe('the reconciliation (G6)', () => {
     ]);
   });
 
+  it('counts what the platform wrote itself as not billed, once', () => {
+    const own = (redriven = false) => ({ ...record(2, redriven), source: 'platform' as const });
+    const deltas = new MinuteDeltas();
+    countRaw(deltas, record(1), new Set());
+    countRaw(deltas, own(), new Set());
+    countRaw(deltas, own(true), new Set());
+    countRaw(deltas, forwardedRecord(own()), new Set());
+    expect(deltas.all()).toMatchObject([{ places: 7, unbilled: 2 }]);
+  });
+
   it('does not count a redriven dead letter as a new acceptance', () => {
     const deltas = new MinuteDeltas();
     countRaw(deltas, record(1, true), new Set());

@@ -12,7 +12,7 @@ import type {
 const MINUTE = 60_000;
 
 /** Counts to add to one account and minute. */
-export interface MinuteDelta extends Counts {
+export interface MinuteDelta extends BookedCounts {
   account_id: number;
   /** Start of the minute of reception, ms since the epoch. */
   minute: number;
@@ -27,8 +27,14 @@ export const COUNTS = [
   'duplicates_before',
   'rejected',
 ] as const;
+/**
+ * What a minute has of its own beside COUNTS. unbilled: of `places`, events that the platform wrote
+ * itself.
+ */
+export const BOOKED = [...COUNTS, 'unbilled'] as const;
 type Counts = Record<(typeof COUNTS)[number], number>;
-const NO_COUNTS = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Counts;
+type BookedCounts = Record<(typeof BOOKED)[number], number>;
+const NO_COUNTS = Object.fromEntries(BOOKED.map((name) => [name, 0])) as BookedCounts;
 
 const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
   duplicate: 'duplicates_after',
@@ -41,7 +47,7 @@ const COLUMN_OF: Record<VerdictKind, keyof Counts> = {
 export class MinuteDeltas {
   readonly #byKey = new Map<string, MinuteDelta>();
 
-  add(accountId: number, receivedAt: number, counts: Partial<Counts>): void {
+  add(accountId: number, receivedAt: number, counts: Partial<BookedCounts>): void {
     const minute = Math.floor(receivedAt / MINUTE) * MINUTE;
     const key = `${accountId} ${minute}`;
     let delta = this.#byKey.get(key);
@@ -49,7 +55,7 @@ export class MinuteDeltas {
       delta = { account_id: accountId, minute, ...NO_COUNTS };
       this.#byKey.set(key, delta);
     }
-    for (const name of COUNTS) delta[name] += counts[name] ?? 0;
+    for (const name of BOOKED) delta[name] += counts[name] ?? 0;
   }
 
   all(): MinuteDelta[] {
@@ -66,6 +72,9 @@ export class MinuteDeltas {
 export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<string>): void {
   const { account_id: account, received_at: at, items, redriven_from: from } = record;
   const places = items.length;
+  // Counted where the event was accepted: a copy of the record is a repeat, or was dead before.
+  const unbilled =
+    record.source === 'platform' && from === null && !isForwarded(record) ? places : 0;
   // A mark of the layout has no events.
   if (places === 0) return;
   // Of a forwarded record the normaliser reports the first copy as a repeat.
@@ -74,7 +83,7 @@ export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<
     isForwarded(record) ||
     isKnown(redriven, `${from.epoch}/${from.offset}/${from.index}`)
   )
-    deltas.add(account, at, { places });
+    deltas.add(account, at, { places, unbilled });
   else deltas.add(account, at, { places, repeats: places, dead: -places });
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { COUNTS } from './count.ts';
+import { BOOKED } from './count.ts';
 
 /** Minutes are kept one by one this long: two whole Jalali months and more; then as days. */
 const MINUTES_KEPT_DAYS = 70;
@@ -10,7 +10,7 @@ const DAYS_KEPT = 400;
 /** Days of accounts that one statement folds, at most 1,440 minutes each. */
 const ACCOUNTS = 50;
 
-const COLUMNS = [...COUNTS, 'stored'];
+const COLUMNS = [...BOOKED, 'stored'];
 
 /**
  * Per account one look at its oldest minute, and at the minutes of its day, whatever the number of

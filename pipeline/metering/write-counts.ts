@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { COUNTS, type MinuteDelta } from './count.ts';
+import { BOOKED, type MinuteDelta } from './count.ts';
 import { METERING_READER } from '../../schemas/topology.ts';
 
 export interface CountingPosition {
@@ -31,7 +31,7 @@ export class PositionMoved extends Error {
   }
 }
 
-const ADDED = COUNTS.map((name) => `${name} = books.${name} + excluded.${name}`).join(', ');
+const ADDED = BOOKED.map((name) => `${name} = books.${name} + excluded.${name}`).join(', ');
 
 const WRITE = `
 WITH moved AS (
@@ -40,13 +40,13 @@ WITH moved AS (
   WHERE log_positions.next_offset = $3
   RETURNING 1
 ), booked AS (
-  INSERT INTO books (account_id, minute, ${COUNTS.join(', ')})
-  SELECT * FROM unnest($6::bigint[], $7::timestamptz[], ${COUNTS.map((_, at) => `$${at + 8}::bigint[]`).join(', ')}) WHERE EXISTS (SELECT 1 FROM moved)
+  INSERT INTO books (account_id, minute, ${BOOKED.join(', ')})
+  SELECT * FROM unnest($6::bigint[], $7::timestamptz[], ${BOOKED.map((_, at) => `$${at + 8}::bigint[]`).join(', ')}) WHERE EXISTS (SELECT 1 FROM moved)
   ON CONFLICT (account_id, minute) DO UPDATE SET ${ADDED}, open = true, changed_at = now()
   RETURNING 1
 ), metered AS (
   INSERT INTO meters (account_id, meter, month, value)
-  SELECT account_id, 'events', month, sum(value) FROM unnest($${COUNTS.length + 8}::bigint[], $${COUNTS.length + 9}::text[], $${COUNTS.length + 10}::bigint[]) AS m (account_id, month, value)
+  SELECT account_id, 'events', month, sum(value) FROM unnest($${BOOKED.length + 8}::bigint[], $${BOOKED.length + 9}::text[], $${BOOKED.length + 10}::bigint[]) AS m (account_id, month, value)
   WHERE EXISTS (SELECT 1 FROM moved) GROUP BY account_id, month
   ON CONFLICT (account_id, meter, month) DO UPDATE SET value = meters.value + excluded.value, updated_at = now()
   RETURNING 1
@@ -67,9 +67,9 @@ interface Counted {
 
 /**
  * Moves the position and adds the counts in one statement, so that a crash neither loses nor
- * repeats a count. The events meter counts accepted events once: repeats, duplicates and dead
- * letters are not billed (ingest 8). Throws PositionMoved when the position is not the expected
- * one.
+ * repeats a count. The events meter counts accepted events once: repeats, duplicates, dead letters
+ * and what the platform wrote itself are not billed (ingest 8). Throws PositionMoved when the
+ * position is not the expected one.
  */
 export async function writeCounts(
   database: Pick<Database, 'query'>,
@@ -87,10 +87,13 @@ export async function writeCounts(
     JSON.stringify(counted.state),
     deltas.map((delta) => delta.account_id),
     deltas.map((delta) => new Date(delta.minute)),
-    ...COUNTS.map((name) => deltas.map((delta) => delta[name])),
+    ...BOOKED.map((name) => deltas.map((delta) => delta[name])),
     deltas.map((delta) => delta.account_id),
     deltas.map((delta) => counted.monthOf(delta.minute)),
-    deltas.map((delta) => delta.places - delta.repeats - delta.duplicates_after - delta.dead),
+    deltas.map(
+      ({ places, repeats, duplicates_after, dead, unbilled }) =>
+        places - repeats - duplicates_after - dead - unbilled,
+    ),
   ]);
   if (answer.rows[0]?.moved !== 1) throw new PositionMoved(counted.topic, counted.partition);
 }

@@ -1,3 +1,4 @@
+import { eraseFromChannelCommand } from '../../events/erasure/channel-command.ts';
 import { eraseFromDeadLetter } from '../../events/erasure/dead-letter.ts';
 import { ErasedPeople, type Erasure } from '../../events/erasure/erased-people.ts';
 import { eraseFromIdentityCommand } from '../../events/erasure/identity-command.ts';
@@ -30,6 +31,7 @@ export const PERSONAL_TOPICS: readonly Topic[] = [
   TOPIC.normalised,
   TOPIC.dead,
   TOPIC.identityCommands,
+  TOPIC.channelCommands,
 ];
 
 /** Whether records of the topic hold personal data. */
@@ -63,6 +65,8 @@ export function eraserOf(topic: string, erased: ErasedPeople, epochs: Epochs): E
       };
     case TOPIC.identityCommands:
       return ({ value }) => (value === null ? undefined : eraseFromIdentityCommand(value, erased));
+    case TOPIC.channelCommands:
+      return ({ value }) => (value === null ? undefined : eraseFromChannelCommand(value, erased));
     default:
       return () => undefined;
   }
@@ -84,6 +88,7 @@ interface Row {
   account_id: string;
   key_id: number;
   name_hashes: Buffer[];
+  address_hashes: Buffer[];
   cuts: ErasureCut[];
   requested_at: number;
 }
@@ -107,7 +112,7 @@ async function read(
   values: readonly unknown[],
 ): Promise<ErasedPeople> {
   const { rows } = await database.query<Row>(
-    `SELECT id, account_id, key_id, name_hashes, cuts,
+    `SELECT id, account_id, key_id, name_hashes, address_hashes, cuts,
        extract(epoch FROM requested_at)::float8 * 1000 AS requested_at
      FROM erasures WHERE ${condition} ORDER BY id`,
     [values],
@@ -119,12 +124,14 @@ async function read(
   return new ErasedPeople(rows.map(erasureOf), new Map(keys.rows.map(({ id, key }) => [id, key])));
 }
 
-function erasureOf({ id, account_id, key_id, name_hashes, cuts, requested_at }: Row): Erasure {
+function erasureOf(row: Row): Erasure {
+  const { id, account_id, key_id, name_hashes, address_hashes, cuts, requested_at } = row;
   return {
     id: Number(id),
     accountId: Number(account_id),
     keyId: key_id,
     names: name_hashes.map((hash) => Buffer.from(hash).toString('hex')),
+    addresses: address_hashes.map((hash) => Buffer.from(hash).toString('hex')),
     requestedAt: requested_at,
     cuts,
   };

@@ -13,8 +13,8 @@ const SECONDS = 300;
 
 /**
  * People seen in a month, by account (ingest 8, meter "profiles"): persons with an event received
- * in that month. A person is what reports group by (reports: People): distinct ids that are merged
- * now count once. Accounts without events are absent.
+ * in that month that the platform did not write itself. A person is what reports group by (reports:
+ * People): distinct ids that are merged now count once. Accounts without events are absent.
  */
 export async function countPeopleSeen({
   warehouse,
@@ -28,7 +28,7 @@ export async function countPeopleSeen({
     // A row without a match has 0 in both joined columns.
     query: `SELECT account_id AS account, uniqExact(if(joined_name = _person, joined_person, _person)) AS people
       FROM events LEFT ANY JOIN (${joined}) AS identities ON account_id = joined_account AND _person = joined_name
-      WHERE received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64}) AND ${KEPT_EVENTS} ${own} GROUP BY account`,
+      WHERE received_at >= fromUnixTimestamp64Milli({from:Int64}) AND received_at < fromUnixTimestamp64Milli({to:Int64}) AND source != 'platform' AND ${KEPT_EVENTS} ${own} GROUP BY account`,
     query_params: {
       from: month.from,
       to: month.to,

@@ -7,6 +7,7 @@ import { connectPostgres, type Database } from '../../platform/postgres/pool.ts'
 import type { RetentionConfig } from './config.ts';
 import { isDue } from './plan.ts';
 import { enforceRetention } from './run.ts';
+import { sweepCommandBooks, sweepRecipients } from './sweep-recipients.ts';
 import { retentionLedger } from './steps.ts';
 import { retentionRows } from './clickhouse-rows.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
@@ -37,6 +38,10 @@ async function retentionLoop(
     'ravand_retention_rows_deleted_total',
     'Events deleted because the retention of their account has passed.',
   );
+  const recipients = metrics.counter(
+    'ravand_retention_recipients_deleted_total',
+    'Recipients of messages deleted because no token names them any more.',
+  );
   const failures = metrics.counter(
     'ravand_retention_failures_total',
     'Retention runs that failed; the next attempt continues.',
@@ -66,6 +71,8 @@ async function retentionLoop(
       signal,
       deleted: (count) => rows.inc(count),
     });
+    recipients.inc(await sweepRecipients(database, signal));
+    await sweepCommandBooks(database);
     behind.set(0);
     log.info({ day, rows: deleted }, 'retention run completed');
   };

@@ -9,6 +9,7 @@ const checkout = join(import.meta.dirname, '../..');
 const DECIDED = [
   ...['accounts', 'apps', 'write_keys', 'management_keys', 'members', 'memberships'],
   ...['segments', 'exports', 'relays', 'webhook_connections', 'short_links'],
+  ...['app_inbox_secrets', 'onsite_campaigns'],
   ...['log_layout', 'written_schemas', 'dead_letters', 'erasures', 'erasure_keys'],
 ];
 

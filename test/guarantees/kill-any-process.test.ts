@@ -12,7 +12,7 @@ import {
 } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
-const KILLS = FULL ? 30 : 4;
+const KILLS = FULL ? 30 : 3;
 const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
 
 describe('G1 and G2: an event answered 200 is stored exactly once', () => {

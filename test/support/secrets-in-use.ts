@@ -8,7 +8,7 @@ const SECRET_FIELD = /password|secret|token|_key$|^key$|management_keys/i;
 /** Shorter values, such as the empty password of a server without one, occur in ordinary text. */
 const MIN_CHARACTERS = 8;
 
-/** Every secret of the stack under test: those of its files in $RAVAND_HOME and its sealing key. */
+/** Every secret of the stack under test: those of its files in $RAVAND_HOME and its keys. */
 export function secretsOfStack(home: string): Secrets {
   const secrets: Secrets = new Map();
   for (const folder of [home, join(home, 'run')])
@@ -16,8 +16,10 @@ export function secretsOfStack(home: string): Secrets {
       collect(JSON.parse(readFileSync(join(folder, file), 'utf8')), {
         ...{ name: file, secrets, isSecret: SECRET_FIELD.test(file) },
       });
-  const sealingKey = readFileSync(join(home, 'sealing-key'), 'utf8').trim();
-  add(secrets, 'sealing-key', sealingKey.slice(sealingKey.indexOf(':') + 1));
+  for (const file of ['sealing-key', 'tracking-keys']) {
+    const key = readFileSync(join(home, file), 'utf8').trim();
+    add(secrets, file, key.slice(key.indexOf(':') + 1));
+  }
   return secrets;
 }
 

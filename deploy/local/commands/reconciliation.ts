@@ -1,4 +1,5 @@
 import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { CommandTotals } from '../../../projections/addresses/books.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 
 const WAIT_MS = 3000;
@@ -16,6 +17,20 @@ export async function readReconciliation(
   if (counts === undefined) return undefined;
   const inSpool = spooled?.events ?? 0;
   return { ...counts, received: counts.received + inSpool, spooled: inSpool };
+}
+
+/** The books of commands of channels; undefined while addresses-sink does not answer. */
+export function readCommandBooks(
+  plan: StackPlan,
+  account: string | undefined,
+): Promise<CommandTotals | undefined> {
+  const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
+  return fetchJson<CommandTotals>(plan.admin_ports['addresses-sink'], `/books${query}`);
+}
+
+export function commandLines({ accepted, applied, missing }: CommandTotals): string[] {
+  const [a, b, c] = [accepted, applied, missing].map((count) => count.toLocaleString('en'));
+  return [`commands of channels: accepted ${a}, applied ${b}, missing ${c}`];
 }
 
 export function reconciliationLines(counts: ReconciliationCounts): string[] {

@@ -9,7 +9,12 @@ import { probe } from '../supervisor/probe.ts';
 import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
 import { printError, paint, print, table } from '../../../cli/terminal.ts';
 import { supervisorDied } from './down.ts';
-import { readReconciliation, reconciliationLines } from './reconciliation.ts';
+import {
+  commandLines,
+  readCommandBooks,
+  readReconciliation,
+  reconciliationLines,
+} from './reconciliation.ts';
 
 const SILENCE_MS = 4000;
 const PROBE_MS = 1500;
@@ -34,6 +39,7 @@ export const status: Command = {
       services: readServices(context, plan, running),
       lags: readLags(context, plan),
       reconciliation: readReconciliation(plan, values.account),
+      commands: readCommandBooks(plan, values.account),
     };
     const services = await asked.services;
     const broker = services.find(({ name }) => name === 'kafka');
@@ -45,11 +51,19 @@ export const status: Command = {
         'the supervisor has died: this status was probed without it, and nothing is restarted; ./ravand up or ./ravand down cleans up',
       );
     const reconciliation = await asked.reconciliation;
+    const commands = await asked.commands;
     if (values.json === true)
-      print(JSON.stringify({ parts: rows, books: reconciliation ?? null }, null, 2));
+      print(
+        JSON.stringify(
+          { parts: rows, books: reconciliation ?? null, commands: commands ?? null },
+          null,
+          2,
+        ),
+      );
     else {
       show(rows);
       if (reconciliation) for (const line of reconciliationLines(reconciliation)) print(line);
+      if (commands) for (const line of commandLines(commands)) print(line);
     }
     return running ? 0 : 1;
   },

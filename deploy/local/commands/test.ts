@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, lastLine, NONE, type Counts } from '../test-run/counts.ts';
+import { runBeside } from '../test-run/beside.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
@@ -34,19 +35,25 @@ export const test: Command = {
     const run = { checkout, env, signal: interrupt.signal };
     return values.watch === true
       ? await watchSelected(context, selections, run)
-      : await runSelected(context, { selections, checks: words.length === 0 }, run);
+      : await runSelected(
+          context,
+          { selections, checks: words.length === 0, isFull: values.full === true },
+          run,
+        );
   },
 };
 
 /**
- * Without --watch: static checks when everything runs, unit tests, then the others on a stack, and
- * those that change the log for good on one each.
+ * Without --watch: static checks when everything runs, unit tests, then the others on a stack.
+ * Those that change the log for good have a stack each, beside the others where there are two
+ * cores: both mostly wait. The full forms measure, and have the machine for themselves.
  */
 async function runSelected(
   context: CommandContext,
-  { selections, checks }: { selections: readonly Selection[]; checks: boolean },
+  of: { selections: readonly Selection[]; checks: boolean; isFull: boolean },
   run: Run,
 ): Promise<number> {
+  const { selections, checks, isFull } = of;
   let counts: Counts = NONE;
   if (checks) counts = add(counts, await runChecks(run));
   for (const unit of selections.filter(({ kind }) => kind === 'unit'))
@@ -54,15 +61,15 @@ async function runSelected(
   const onStack = selections.filter(({ kind }) => kind !== 'unit');
   const shared = onStack.filter(({ isAlone }) => !isAlone);
   const alone = onStack.filter(({ isAlone }) => isAlone);
-  for (const stack of [shared, ...alone.map((one) => [one])]) {
-    if (stack.length === 0 || run.signal.aborted) continue;
-    const more = await withStack(context, run.env, async (env) => {
-      let sum: Counts = NONE;
-      for (const selection of stack)
-        if (!run.signal.aborted) sum = add(sum, await runKind(selection, { ...run, env }));
-      return sum;
-    });
-    counts = add(counts, more);
+  if (!run.signal.aborted && shared.length > 0 && alone.length > 0 && !isFull && hasTwoCores()) {
+    const files = alone.flatMap((one) => one.files);
+    const beside = runBeside(files, run);
+    counts = add(counts, await runOnStack(context, shared, run));
+    counts = add(counts, await beside);
+  } else {
+    for (const stack of [shared, ...alone.map((one) => [one])])
+      if (stack.length > 0 && !run.signal.aborted)
+        counts = add(counts, await runOnStack(context, stack, run));
   }
   if (run.signal.aborted) {
     printError('interrupted');
@@ -70,6 +77,22 @@ async function runSelected(
   }
   print(lastLine(counts));
   return counts.failed === 0 ? 0 : 1;
+}
+
+const hasTwoCores = () => availableParallelism() >= 2;
+
+/** Runs selections one after the other on one stack. */
+function runOnStack(
+  context: CommandContext,
+  selections: readonly Selection[],
+  run: Run,
+): Promise<Counts> {
+  return withStack(context, run.env, async (env) => {
+    let sum: Counts = NONE;
+    for (const selection of selections)
+      if (!run.signal.aborted) sum = add(sum, await runKind(selection, { ...run, env }));
+    return sum;
+  });
 }
 
 async function watchSelected(

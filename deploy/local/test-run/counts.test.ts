@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { add, countRun, lastLine, type VitestReport } from './counts.ts';
+import { add, countRun, lastLine, readLastLine, type VitestReport } from './counts.ts';
 
 const report = (
   passed: number,
@@ -42,5 +42,12 @@ describe('the counts of a test run', () => {
     expect(lastLine(add({ passed: 5, failed: 0 }, { passed: 7, failed: 1 }))).toBe(
       '12 passed, 1 failed',
     );
+  });
+
+  it('of another process are in its last line; without one it failed', () => {
+    const counts = { passed: 31, failed: 2 };
+    expect(readLastLine(`5 passed, 0 failed\nmore\n${lastLine(counts)}\n`)).toEqual(counts);
+    for (const output of ['', '5 passed, 0 failed\nkilled', 'passed'])
+      expect(readLastLine(output)).toEqual({ passed: 0, failed: 1 });
   });
 });

@@ -49,3 +49,12 @@ export function countRun({
 export function lastLine({ passed, failed }: Counts): string {
   return `${passed} passed, ${failed} failed`;
 }
+
+/** What the last line of a run says; a run without one is a failure. */
+export function readLastLine(output: string): Counts {
+  const [, passed, failed] =
+    /^(\d+) passed, (\d+) failed$/m.exec(output.trimEnd().split('\n').at(-1) ?? '') ?? [];
+  return passed === undefined
+    ? { passed: 0, failed: 1 }
+    : { passed: Number(passed), failed: Number(failed) };
+}

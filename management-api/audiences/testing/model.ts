@@ -29,6 +29,8 @@ export interface PersonRow extends PersonTraits {
 export interface Candidate {
   person: PersonRow;
   events: readonly EventRow[];
+  /** A device under any of their names is registered for push. */
+  hasPush: boolean;
   now: number;
 }
 
@@ -71,7 +73,7 @@ function traitOf(name: string, person: PersonRow): StoredValue | undefined {
 
 function attributeOf(
   name: AttributeName,
-  { person, events, now }: Candidate,
+  { person, hasPush, now }: Candidate,
 ): StoredValue | undefined {
   if (isProfileColumn(name)) return traitOf(name, person);
   switch (name) {
@@ -87,7 +89,7 @@ function attributeOf(
       return daysUntilBirthday(person.columns['birthday'] ?? '', dayOf(now, TEHRAN));
     case 'has_push':
       return {
-        text: String(events.some((event) => !event.is_bot && event.push_provider !== '')),
+        text: String(hasPush),
         number: undefined,
       };
   }

@@ -23,17 +23,17 @@ export interface Known {
 const READ = `SELECT
   (SELECT json_object_agg(meter, value) FROM meters WHERE account_id = $1 AND month = $2) AS meters,
   (SELECT json_object_agg(partition, next_offset) FROM log_positions WHERE reader = 'metering' AND topic = 'events.raw') AS counted,
-  (SELECT json_agg(json_build_array(extract(epoch FROM start)::float8 * 1000, billed, expired, stored, open, is_day)) FROM (
-    SELECT start, sum(billed) AS billed, sum(expired) AS expired, sum(stored) AS stored, bool_or(open) AS open, bool_or(is_day) AS is_day FROM (
-      SELECT coalesce(d.day, b.minute) AS start, b.places - b.repeats - b.duplicates_after - b.dead AS billed, b.expired, b.stored, b.open, d.day IS NOT NULL AS is_day
+  (SELECT json_agg(json_build_array(extract(epoch FROM start)::float8 * 1000, accepted, unbilled, expired, stored, open, is_day)) FROM (
+    SELECT start, sum(accepted) AS accepted, sum(unbilled) AS unbilled, sum(expired) AS expired, sum(stored) AS stored, bool_or(open) AS open, bool_or(is_day) AS is_day FROM (
+      SELECT coalesce(d.day, b.minute) AS start, b.places - b.repeats - b.duplicates_after - b.dead AS accepted, b.unbilled, b.expired, b.stored, b.open, d.day IS NOT NULL AS is_day
       FROM books AS b LEFT JOIN book_days AS d ON d.account_id = b.account_id AND d.day = book_day(b.minute) WHERE b.account_id = $1 AND b.minute >= $3 AND b.minute < $4
-      UNION ALL SELECT day, places - repeats - duplicates_after - dead, expired, stored, open, true FROM book_days WHERE account_id = $1 AND day >= $3 AND day < $4
+      UNION ALL SELECT day, places - repeats - duplicates_after - dead, unbilled, expired, stored, open, true FROM book_days WHERE account_id = $1 AND day >= $3 AND day < $4
     ) AS booked GROUP BY start) AS spans) AS minutes`;
 
 interface Row {
   meters: Record<string, number> | null;
   counted: Record<string, number> | null;
-  minutes: [number, number, number, number, boolean, boolean][] | null;
+  minutes: [number, number, number, number, number, boolean, boolean][] | null;
 }
 
 /** In one statement: meters, books and positions move together, so they fit each other. */
@@ -53,10 +53,11 @@ export async function readKnown(
     counted: new Map(
       Object.entries(counted ?? {}).map(([partition, next]) => [Number(partition), next]),
     ),
-    days: (minutes ?? []).flatMap(([start, , , , , isDay]) => (isDay ? [start] : [])),
-    minutes: (minutes ?? []).map(([minute, billed, expired, stored, open]) => ({
+    days: (minutes ?? []).flatMap(([start, , , , , , isDay]) => (isDay ? [start] : [])),
+    minutes: (minutes ?? []).map(([minute, accepted, unbilled, expired, stored, open]) => ({
       minute,
-      billed,
+      accepted,
+      unbilled,
       expired,
       stored,
       open,

@@ -147,6 +147,20 @@ describe('the plan', () => {
     expect(removesClaims).toBe(false);
   });
 
+  it('begins an epoch where channel.commands went back, which no other topic follows', () => {
+    const groups = [{ group: 'addresses-sink', committed: 80 }];
+    const commands = facts({ topic: TOPIC.channelCommands, groups });
+    const { epochs, moves, removesClaims } = planAdvance({
+      ...{ partitions: [raw, commands], normaliser: 'normaliser', derivedFrom: new Map() },
+      boundaries: new Map([[keyOf(commands), 60]]),
+    });
+    expect(epochs).toMatchObject([
+      { topic: TOPIC.channelCommands, partition: 0, epoch: 4, firstOffset: 60 },
+    ]);
+    expect(moves).toMatchObject([{ group: 'addresses-sink', from: 80, to: 60 }]);
+    expect(removesClaims).toBe(false);
+  });
+
   it('is empty when nothing went back', () => {
     expect(plan([])).toEqual({ epochs: [], moves: [], removesClaims: false });
   });

@@ -98,6 +98,6 @@ function lines({ dry_run: isDry, partitions, dead_letters: found }: Report): str
     ...(found.uncertain > 0
       ? [`${countText(found.uncertain)} dead letters cannot be decided: run the same command again`]
       : []),
-    'next: ./ravand rebuild identities --swap, then start the services',
+    'next: ./ravand rebuild identities --swap, then start the services; addresses-sink applies the commands since the restored state again',
   ];
 }

@@ -1,6 +1,7 @@
 import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../../cli/command.ts';
 import { print } from '../../../cli/terminal.ts';
+import { CHANNEL_PARTITIONS, TOPIC } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections } from '../../jobs/connections.ts';
 import { cancel, checkGrowth, grow } from './grow.ts';
@@ -88,11 +89,14 @@ function viewJson({ layout, target, counts, writers, behind }: GrowthView) {
   };
 }
 
-function viewLines({ layout, target, counts, writers, behind }: GrowthView): string[] {
+const FIXED = `${TOPIC.channelCommands} keeps its ${CHANNEL_PARTITIONS} partitions: the consents of a user are chained in the order of one`;
+
+export function viewLines({ layout, target, counts, writers, behind }: GrowthView): string[] {
   const created = [...counts].filter(([, count]) => count < target);
   return [
     `the log has ${layout.partitions} partitions (generation ${layout.generation}, ${layout.phase})`,
     ...created.map(([topic, count]) => `${topic}: ${target - count} partitions would be created`),
+    ...(created.length > 0 ? [FIXED] : []),
     `${writers.length} writers would hold their records: ${writers.map(({ service, instance }) => `${service} ${instance}`).join(', ') || 'none is known'}`,
     ...behind.map(
       ({ group, topic, records }) =>

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { admin, createAccount, serviceStatus, type TestAccount } from '../../support/stack.ts';
+import { trackedMessage } from '../../support/channels.ts';
+import { openPostgres } from '../../support/stack-clients.ts';
 import { misfits, unnamed } from '../schema-check.ts';
 import { ask, type Sent } from './host.ts';
 
@@ -16,6 +18,8 @@ const document = JSON.parse(
 ) as Schema & {
   paths: Record<string, Record<string, { responses: Record<string, Described> }>>;
 };
+
+const database = openPostgres();
 
 let account: TestAccount;
 let cancelled: TestAccount;
@@ -31,6 +35,8 @@ async function held(sent: Sent): Promise<number> {
   const answer = await ask(sent);
   const path = (sent.path.split('?')[0] ?? '')
     .replace(/^\/s\/.*/, '/s/{code}')
+    .replace(/^\/e\/(\w)\/.*/, '/e/$1/{token}')
+    .replace(/^\/v1\/bounce\/.*/, '/v1/bounce/{local}')
     .replace(/^\/v1\/hooks\/.*/, '/v1/hooks/{source}/{token}');
   const described =
     document.paths[path]?.[(sent.method ?? 'POST').toLowerCase()]?.responses[answer.status];
@@ -46,7 +52,10 @@ async function held(sent: Sent): Promise<number> {
     const body: unknown = JSON.parse(answer.text);
     expect(misfits(document, schema, body)).toEqual([]);
     expect(unnamed(document, schema, body)).toEqual([]);
-  } else expect(Object.keys(described.content ?? {})).not.toContain('application/json');
+  } else {
+    const [type = ''] = Object.keys(described.content ?? {});
+    expect((answer.headers['content-type'] ?? '').split(';')[0]).toBe(type);
+  }
   return answer.status;
 }
 
@@ -118,6 +127,72 @@ describe('docs/openapi/ingest.json', () => {
     expect(
       await held({ path: `${path}?write_key=${cancelled.writeKey}`, body: { batch: [item] } }),
     ).toBe(402);
+  });
+
+  it.each<[string, object, object]>([
+    [
+      '/v1/devices',
+      {
+        device_id: 'd',
+        user_id: 'u',
+        platform: 'android',
+        push_token: 't',
+        model: 'x'.repeat(200),
+      },
+      {},
+    ],
+    ['/v1/devices/unregister', { device_id: 'd' }, {}],
+    [
+      '/v1/webpush/subscribe',
+      {
+        user_id: 'u',
+        subscription: {
+          endpoint: 'https://push.example/openapi',
+          keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A'.repeat(22) },
+        },
+      },
+      { user_id: 'u' },
+    ],
+    ['/v1/webpush/unsubscribe', { endpoint: 'https://push.example/openapi' }, {}],
+    ['/v1/messenger/link', { user_id: 'u', platform: 'bale', chat_id: 5 }, { user_id: 'u' }],
+    ['/v1/messenger/unlink', { user_id: 'u', platform: 'bale' }, { user_id: 'u' }],
+    ['/v1/onsite/event', { campaign_id: 1, user_id: 'u', action: 'shown' }, { user_id: 'u' }],
+  ])('describes the answers of POST %s', async (path, good, bad) => {
+    expect(await held({ path, headers: key(), body: good })).toBe(200);
+    expect(await held({ path, headers: key(), body: bad })).toBe(400);
+    expect(await held({ path, headers: key(), body: '{' })).toBe(400);
+    expect(await held({ path, body: good })).toBe(401);
+    expect(await held({ path, headers: key(), body: 'x'.repeat(5_242_881) })).toBe(413);
+  });
+
+  it('describes the answers of the inbox and of on-site lists and responses', async () => {
+    const inbox = { path: '/v1/inbox', headers: key() };
+    expect(await held({ ...inbox, body: {} })).toBe(400);
+    expect(await held({ ...inbox, body: '[' })).toBe(400);
+    expect(await held({ ...inbox, body: { user_id: 'u', user_hash: 'x' } })).toBe(403);
+    expect(await held({ path: '/v1/inbox', body: { user_id: 'u' } })).toBe(401);
+    const list = { method: 'GET', path: '/v1/onsite?url=https%3A%2F%2Fx.ir%2F&user_id=u' };
+    expect(await held({ ...list, headers: key() })).toBe(200);
+    expect(await held(list)).toBe(401);
+    const response = { campaign_id: 999_999_999, user_id: 'u', answers: {} };
+    expect(await held({ path: '/v1/onsite/response', headers: key(), body: response })).toBe(400);
+  });
+
+  it('describes the answers of the pages of messages and of the bounce intake', async () => {
+    const message = await trackedMessage(database, { accountId: account.accountId, userId: 'u' });
+    expect(await held({ method: 'GET', path: message.open })).toBe(200);
+    for (const path of [message.unsubscribe, message.preferences]) {
+      expect(await held({ method: 'GET', path })).toBe(200);
+      expect(await held({ method: 'GET', path: `${path}A` })).toBe(404);
+      expect(await held({ path, body: 'shown=email:subscribed&on=email' })).toBe(200);
+      expect(await held({ path, body: 'a'.repeat(65_537) })).toBe(413);
+    }
+    expect(await held({ path: message.preferences, body: '' })).toBe(400);
+    const mail = 'Content-Type: message/delivery-status\n\nAction: delayed\nStatus: 4.4.1\n';
+    expect(await held({ path: message.bounce, body: mail })).toBe(200);
+    expect(await held({ path: message.bounce, body: '\0' })).toBe(400);
+    expect(await held({ path: '/v1/bounce/nobody', body: mail })).toBe(404);
+    expect(await held({ path: message.bounce, body: 'x'.repeat(1_048_577) })).toBe(413);
   });
 
   it('describes the answers of GET /v1/status, of unknown short links and of unknown webhooks', async () => {

@@ -50,7 +50,6 @@ function event(names: readonly string[]): fc.Arbitrary<EventRow> {
       p: property,
       revenue: fc.constantFrom(0, 0, 10, 5, -3),
       session_id: fc.constantFrom('', 's', 't'),
-      push_provider: fc.constantFrom('', '', '', 'fcm'),
       is_bot: fc.integer({ min: 0, max: 7 }).map((draw) => draw === 0),
     })
     .map(({ name, age, p, ...columns }) =>
@@ -107,9 +106,14 @@ export const account: fc.Arbitrary<Account> = fc
       maxLength: 25,
       size: 'max',
     }),
+    devices: fc.array(
+      fc.record({ name: fc.constantFrom('u0', 'u1', 'u2', 'v0', 'v1'), active: fc.boolean() }),
+      { maxLength: 3 },
+    ),
     isMerged: fc.boolean(),
   })
-  .map(({ rows, events, isMerged }) => ({
+  .map(({ rows, events, devices, isMerged }) => ({
+    devices,
     people: new Map(rows.map((row, at) => [`u${at}`, row])),
     canonical: isMerged
       ? new Map([

@@ -51,12 +51,16 @@ async function countBySql(body: unknown, accountId: number): Promise<number> {
   return row?.count ?? -1;
 }
 
-function countByReference(body: unknown, { people, canonical, events }: Account): number {
+function countByReference(body: unknown, { people, canonical, events, devices }: Account): number {
   const root = rootOf(body);
-  const eventsOf = (person: string) =>
-    events.filter((event) => (canonical.get(event.user_id) ?? event.user_id) === person);
+  const isOf = (person: string, name: string) => (canonical.get(name) ?? name) === person;
   return [...people].filter(([person, row]) =>
-    isInAudience(root, { person: row, events: eventsOf(person), now: NOW }),
+    isInAudience(root, {
+      person: row,
+      events: events.filter((event) => isOf(person, event.user_id)),
+      hasPush: devices.some(({ name, active }) => active && isOf(person, name)),
+      now: NOW,
+    }),
   ).length;
 }
 
@@ -112,7 +116,12 @@ describe('the SQL of audiences on the real ClickHouse and the model', () => {
         session_id: 's',
         revenue: 1,
       });
-      return { people: new Map([['u', person]]), canonical: new Map(), events: [event] };
+      return {
+        people: new Map([['u', person]]),
+        canonical: new Map(),
+        events: [event],
+        devices: [],
+      };
     });
     const bodies = [
       ...[7, 14, 30, 60, 90].map((days) => ({ event: 'order_completed', within_days: days })),

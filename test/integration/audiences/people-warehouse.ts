@@ -9,6 +9,8 @@ export interface Account {
   people: ReadonlyMap<string, PersonRow>;
   canonical: ReadonlyMap<string, string>;
   events: readonly EventRow[];
+  /** Distinct ids with a device, and whether it is active. */
+  devices: readonly { name: string; active: boolean }[];
 }
 
 export interface PeopleWarehouse {
@@ -36,7 +38,7 @@ const TABLES = [
 /** A database of its own on the stack's ClickHouse, with the live schema of `events`. */
 export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse> {
   const { client, insert, close } = await openTestDatabase(name, {
-    ddl: ['projections/events/ddl/0001_events.sql'],
+    ddl: ['projections/events/ddl/0001_events.sql', 'projections/addresses/ddl/0050_addresses.sql'],
     tables: TABLES,
   });
   const replace = async (table: string, values: Record<string, unknown>[]) => {
@@ -51,6 +53,14 @@ export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse
         'events',
         all.flatMap(({ events, account_id }) =>
           events.map((event) => ({ ...eventColumns(event), account_id })),
+        ),
+      );
+      await replace(
+        'addresses',
+        all.flatMap(({ devices, account_id }) =>
+          devices.map((device, at) => ({
+            ...{ ...device, account_id, channel: 'push', address_id: `d${at}`, version: 1 },
+          })),
         ),
       );
       await replace(

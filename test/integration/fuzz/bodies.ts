@@ -109,7 +109,7 @@ function oddField(random: SeededRandom, name: string): string {
 }
 
 /** Damages bytes: flips, cuts, doubles, and bytes that are no UTF-8. */
-function damage(random: SeededRandom, body: Buffer): Buffer {
+export function damage(random: SeededRandom, body: Buffer): Buffer {
   let bytes = Buffer.from(body);
   for (let times = 1 + random.below(3); times > 0 && bytes.length > 0; times--) {
     const at = random.below(bytes.length);
@@ -143,7 +143,7 @@ function damage(random: SeededRandom, body: Buffer): Buffer {
 const BOMB = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 const SPACES = gzipSync(Buffer.alloc(5_242_881, ' '));
 
-function zipped(random: SeededRandom, body: Buffer): { kind: string; body: Buffer } {
+export function zipped(random: SeededRandom, body: Buffer): { kind: string; body: Buffer } {
   const whole = gzipSync(body, { level: 1 });
   const kind = random.below(100);
   if (kind < 40) return { kind: 'gzip', body: whole };

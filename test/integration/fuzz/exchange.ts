@@ -21,11 +21,18 @@ export async function exchange(
   target: Target,
   agent: Agent,
   {
+    method = 'POST',
     path,
     headers,
     body,
     trace,
-  }: { path: string; headers: Record<string, string>; body: Buffer; trace: string },
+  }: {
+    method?: string;
+    path: string;
+    headers: Record<string, string>;
+    body: Buffer;
+    trace: string;
+  },
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const none = () => resolve({ trace, status: undefined, body: '' });
@@ -34,7 +41,7 @@ export async function exchange(
         ...{
           host: target.host,
           port: target.port,
-          method: 'POST',
+          method,
           path,
           agent,
           timeout: ANSWER_MS,

@@ -32,7 +32,10 @@ const SCRIPT = join(import.meta.dirname, '../../support/rewrite-process.ts');
 const SECRET = 'the-name-that-must-go';
 /** Short: the topic that is written and read while writers hold. */
 const TOPICS = FULL ? [...PERSONAL_TOPICS] : [TOPIC.normalised];
-const SERVICES = ['normaliser', 'ingest-gateway', 'profiles-sink', 'events-sink', 'relays'];
+const SERVICES = [
+  ...['normaliser', 'ingest-gateway', 'profiles-sink', 'events-sink', 'relays'],
+  'addresses-sink',
+];
 
 interface CopiedRecord {
   partition: number;
@@ -201,9 +204,16 @@ describe('a topic that is rewritten under load', () => {
           ...['--account', String(account.accountId)],
         );
     };
+    const leaveRegistrations = async () => {
+      for (let at = 0; at < 20; at++)
+        await post(`${ready.ingest_url}/v1/devices`, account.writeKey, {
+          ...{ device_id: `d${at}`, user_id: `u${at}`, platform: 'ios', push_token: `t${at}` },
+        });
+    };
     if (FULL) {
       await leaveDeadLetters();
       await leaveCommands();
+      await leaveRegistrations();
     }
     const ledger = new Ledger();
     const options = { ready, account, ledger, people: 12, pause: 10 };
@@ -216,6 +226,7 @@ describe('a topic that is rewritten under load', () => {
     if (FULL) {
       await leaveDeadLetters();
       await leaveCommands();
+      await leaveRegistrations();
     }
 
     const load = startLoad(options);

@@ -1,25 +1,25 @@
 /** An account; or the network of a client, as text, while the account is unknown. */
-export type DeliveryOwner = number | string;
+export type RequestOwner = number | string;
 
-/** Deliveries in progress, with a bound per owner. */
-export class DeliveriesInProgress {
+/** Requests in progress, with a bound per owner. */
+export class RequestsInProgress {
   readonly #max: number;
-  readonly #byOwner = new Map<DeliveryOwner, number>();
+  readonly #byOwner = new Map<RequestOwner, number>();
 
-  /** @param max deliveries of one owner */
+  /** @param max requests of one owner */
   constructor(max: number) {
     this.#max = max;
   }
 
   /** False: the owner has as many in progress as it may. */
-  begin(owner: DeliveryOwner): boolean {
+  begin(owner: RequestOwner): boolean {
     const before = this.#byOwner.get(owner) ?? 0;
     if (before >= this.#max) return false;
     this.#byOwner.set(owner, before + 1);
     return true;
   }
 
-  end(owner: DeliveryOwner): void {
+  end(owner: RequestOwner): void {
     const left = (this.#byOwner.get(owner) ?? 1) - 1;
     if (left > 0) this.#byOwner.set(owner, left);
     else this.#byOwner.delete(owner);

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { print, printError } from '../../../cli/terminal.ts';
+import { NONE, readLastLine, type Counts } from './counts.ts';
+import type { Run } from './run.ts';
+
+/** They give way to the tests that run in front. */
+const NICE = 10;
+
+/**
+ * Runs files in another `./ravand test`, whose output is printed when it has ended: the tests in
+ * front stream theirs meanwhile.
+ */
+export async function runBeside(
+  files: readonly string[],
+  { checkout, env, signal }: Run,
+): Promise<Counts> {
+  if (signal.aborted) return NONE;
+  print(`beside these: ./ravand test ${files.join(' ')}`);
+  const child = spawn(join(checkout, 'ravand'), ['test', ...files], {
+    ...{ cwd: checkout, env: { ...env, NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'] },
+  });
+  const stop = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, NICE);
+    const [output, errors] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      child.exitCode === null ? once(child, 'exit') : undefined,
+    ]);
+    print(output.trimEnd());
+    if (errors.trim() !== '') printError(errors.trimEnd());
+    return readLastLine(output);
+  } catch (error) {
+    printError(`./ravand test: ${(error as Error).message}`);
+    return { passed: 0, failed: 1 };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

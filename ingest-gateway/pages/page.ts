@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { TextAnswer } from '../tracking/text-answer.ts';
+import { STYLE } from './style.ts';
+
+/** Text that is HTML already: made by `markup` only. */
+export interface Html {
+  readonly html: string;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** HTML from a template: every value is escaped that is not HTML itself. */
+export function markup(
+  texts: TemplateStringsArray,
+  ...values: readonly (string | Html | readonly Html[])[]
+): Html {
+  const parts = values.map((value, at) => {
+    const written =
+      typeof value === 'string'
+        ? value.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+        : [value]
+            .flat()
+            .map((part) => part.html)
+            .join('');
+    return written + (texts[at + 1] ?? '');
+  });
+  return { html: (texts[0] ?? '') + parts.join('') };
+}
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+/** No script, nothing from elsewhere, no frame around it; its form goes back to this host. */
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${STYLE_HASH}'`,
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** A page: Persian, right to left, without script and external resources (MESSAGING.md). */
+export function page({
+  status,
+  title,
+  content,
+}: {
+  status: number;
+  title: string;
+  content: Html;
+}): TextAnswer {
+  const document = markup`<!doctype html>
+<html lang="fa" dir="rtl">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${{ html: STYLE }}</style>
+</head>
+<body>
+<main>
+${content}
+</main>
+</body>
+</html>
+`;
+  return {
+    ...{ status, type: 'text/html; charset=utf-8', body: document.html },
+    headers: [
+      ...['Content-Security-Policy', POLICY, 'X-Robots-Tag', 'noindex'],
+      ...(status === 503 ? ['Retry-After', '60'] : []),
+    ],
+  };
+}
