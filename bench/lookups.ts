@@ -34,7 +34,10 @@ try {
   await database.end();
 }
 
-/** Each person has two names, two devices, a browser, a chat, two consents, and maybe a bounce. */
+/**
+ * Each person has two names, two devices, a browser, a chat, a device that was unregistered, two
+ * consents, and maybe a bounce.
+ */
 async function seed(to: Pick<Database, 'query'>): Promise<void> {
   const statements = [
     `INSERT INTO identity_names (account_id, name, canonical, revision)
@@ -45,6 +48,8 @@ async function seed(to: Pick<Database, 'query'>): Promise<void> {
      FROM generate_series(1, $1::int) AS n, unnest(ARRAY['push', 'push', 'web', 'bale'], ARRAY[0, 1, 0, 0]) AS of (channel, device)`,
     `INSERT INTO channel_tokens (account_id, token_hash, address_id, received_at, gateway, sequence)
      SELECT account_id, token_hash, address_id, received_at, gateway, sequence FROM channel_addresses WHERE token_hash IS NOT NULL AND sequence <= $1::int`,
+    `INSERT INTO channel_ends (account_id, channel, user_id, address_id, reason, received_at, gateway, sequence)
+     SELECT 1, 'push', '', 'former' || n, 'unregistered', n, 'g', n FROM generate_series(1, $1::int) AS n`,
     `INSERT INTO channel_consents (account_id, user_id, channel, state, received_at, gateway, sequence)
      SELECT 1, 'u' || n, channel, 'subscribed', n, 'g', n FROM generate_series(1, $1::int) AS n, unnest(ARRAY['email', 'push']) AS channel`,
     `INSERT INTO channel_suppressions (account_id, channel, address, suppressed, reason, user_id, received_at, gateway, sequence)

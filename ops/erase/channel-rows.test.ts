@@ -18,7 +18,7 @@ const SARA = { accountId: 1, names: ['sara\\', 'anon'], at: AT };
 let postgres: MigratedDatabase;
 let position = 0;
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0050', '0053']);
+  postgres = await migratedDatabase(['0001', '0050', '0053', '0056']);
 }, 60_000);
 afterAll(() => postgres.close());
 beforeEach(async () => {

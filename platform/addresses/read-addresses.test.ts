@@ -12,7 +12,7 @@ let database: Pick<Database, 'query'>;
 
 beforeAll(async () => {
   engine = new PGlite();
-  for (const file of ['0004_identities.sql', '0050_channels.sql'])
+  for (const file of ['0004_identities.sql', '0050_channels.sql', '0056_person_channels.sql'])
     await engine.exec(readFileSync(join(MIGRATIONS, file), 'utf8'));
   database = { query: engine.query.bind(engine) as unknown as Database['query'] };
   await engine.exec(`
@@ -86,5 +86,31 @@ describe('the addresses of a person', () => {
       'u',
     ]);
     expect(await namesOf(database, { accountId: 1, userId: 'nobody' })).toEqual(['nobody']);
+  });
+
+  it('are found by indexes, whatever the account has', async () => {
+    const tables = `'channel_addresses', 'channel_ends', 'channel_suppressions', 'channel_consents', 'identity_names'`;
+    await engine.exec(`
+      INSERT INTO identity_names (account_id, name, canonical, revision) SELECT 3, 'u' || n, 'u' || n, 1 FROM generate_series(1, 3000) AS n;
+      INSERT INTO channel_addresses (account_id, channel, address_id, app_id, user_id, anonymous_id, token_hash, details, received_at, gateway, sequence)
+        SELECT 3, 'web', 'e' || n, 0, 'u' || n, 'a' || n, NULL, '{}', n, 'g', n FROM generate_series(1, 3000) AS n;
+      INSERT INTO channel_ends (account_id, channel, user_id, address_id, reason, received_at, gateway, sequence)
+        SELECT 3, 'web', '', 'e' || n, 'unsubscribed', 5000, 'g', n FROM generate_series(1, 3000) AS n;
+      INSERT INTO channel_suppressions (account_id, channel, address, suppressed, reason, user_id, received_at, gateway, sequence)
+        SELECT 3, 'email', 'm' || n, true, 'hard_bounce', 'u' || n, 6, 'g', n FROM generate_series(1, 3000) AS n;
+      INSERT INTO channel_consents (account_id, user_id, channel, state, received_at, gateway, sequence)
+        SELECT 3, 'u' || n, 'email', 'subscribed', 7, 'g', n FROM generate_series(1, 3000) AS n;
+      ANALYZE;
+      BEGIN;`);
+    const { addresses } = await readAddresses(database, { accountId: 3, userId: 'u1500' });
+    const { rows } = await engine.query(
+      `SELECT relname FROM pg_stat_xact_user_tables WHERE relname IN (${tables}) AND seq_tup_read > 0`,
+    );
+    await engine.exec('COMMIT');
+    expect(addresses.map(({ id, reason }) => [id, reason])).toEqual([
+      ['e1500', 'unsubscribed'],
+      ['m1500', 'hard_bounce'],
+    ]);
+    expect(rows).toEqual([]);
   });
 });

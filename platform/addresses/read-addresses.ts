@@ -35,20 +35,7 @@ interface Row {
 const NAMES = `SELECT $2::text AS name UNION SELECT n.name FROM identity_names n
   WHERE n.account_id = $1 AND n.canonical = (SELECT canonical FROM identity_names WHERE account_id = $1 AND name = $2::text)`;
 
-// Arrays of names, and conditions of the partial indexes: a semi-join reads whole tables.
-const CHANNELS = `WITH names AS (${NAMES})
-  SELECT 'address' AS what, s.channel, s.address_id AS id, s.details->>'push_provider' AS provider, s.reason, s.received_at
-  FROM channel_address_states s WHERE s.account_id = $1 AND s.user_id = ANY (ARRAY(SELECT name FROM names)) AND s.user_id <> ''
-  UNION ALL
-  SELECT 'address', s.channel, s.address_id, s.details->>'push_provider', s.reason, s.received_at
-  FROM channel_address_states s WHERE s.account_id = $1 AND s.user_id = '' AND s.anonymous_id = ANY (ARRAY(SELECT name FROM names)) AND s.anonymous_id <> ''
-  UNION ALL
-  SELECT 'suppression', channel, address, NULL, reason, received_at
-  FROM channel_suppressions WHERE account_id = $1 AND suppressed AND user_id = ANY (ARRAY(SELECT name FROM names)) AND user_id <> ''
-  UNION ALL
-  (SELECT DISTINCT ON (channel) 'consent', channel, state, NULL, '', received_at
-  FROM channel_consents WHERE account_id = $1 AND user_id = ANY (ARRAY(SELECT name FROM names))
-  ORDER BY channel, received_at DESC, gateway COLLATE "C" DESC, sequence DESC)`;
+const CHANNELS = 'SELECT * FROM person_channels($1, $2)';
 
 /** Every distinct id of the person of a user, the user's own among them. */
 export async function namesOf(

@@ -34,7 +34,7 @@ let migrated: MigratedDatabase;
 let account = 0;
 
 beforeAll(async () => {
-  migrated = await migratedDatabase(['0001', '0024', '0050', '0051']);
+  migrated = await migratedDatabase(['0001', '0024', '0050', '0051', '0056']);
 }, 60_000);
 afterAll(() => migrated.close());
 

@@ -63,9 +63,8 @@ async function runSelected(
   const alone = onStack.filter(({ isAlone }) => isAlone);
   if (!run.signal.aborted && shared.length > 0 && alone.length > 0 && !isFull && hasTwoCores()) {
     const files = alone.flatMap((one) => one.files);
-    const beside = runBeside(files, run);
-    counts = add(counts, await runOnStack(context, shared, run));
-    counts = add(counts, await beside);
+    const both = [runOnStack(context, shared, run), runBeside(files, run)];
+    counts = (await Promise.all(both)).reduce(add, counts);
   } else {
     for (const stack of [shared, ...alone.map((one) => [one])])
       if (stack.length > 0 && !run.signal.aborted)

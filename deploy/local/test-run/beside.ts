@@ -7,8 +7,8 @@ import { print, printError } from '../../../cli/terminal.ts';
 import { NONE, readLastLine, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
 
-/** They give way to the tests that run in front. */
-const NICE = 10;
+/** The lowest priority: they mostly wait, and the tests in front have bounds in seconds. */
+const NICE = 19;
 
 /**
  * Runs files in another `./ravand test`, whose output is printed when it has ended: the tests in
@@ -30,7 +30,7 @@ export async function runBeside(
     const [output, errors] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
-      child.exitCode === null ? once(child, 'exit') : undefined,
+      once(child, 'exit'),
     ]);
     print(output.trimEnd());
     if (errors.trim() !== '') printError(errors.trimEnd());

@@ -52,8 +52,7 @@ export function lastLine({ passed, failed }: Counts): string {
 
 /** What the last line of a run says; a run without one is a failure. */
 export function readLastLine(output: string): Counts {
-  const [, passed, failed] =
-    /^(\d+) passed, (\d+) failed$/m.exec(output.trimEnd().split('\n').at(-1) ?? '') ?? [];
+  const [, passed, failed] = /(?:^|\n)(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
   return passed === undefined
     ? { passed: 0, failed: 1 }
     : { passed: Number(passed), failed: Number(failed) };

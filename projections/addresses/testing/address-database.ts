@@ -13,7 +13,7 @@ export interface AddressDatabase extends Pick<Database, 'query'> {
 /** The tables of addresses, and of identities, in an embedded PostgreSQL of their own. */
 export async function addressDatabase(): Promise<AddressDatabase> {
   const database = new PGlite();
-  for (const name of ['0004_identities', '0050_channels'])
+  for (const name of ['0004_identities', '0050_channels', '0056_person_channels'])
     await database.exec(readFileSync(join(import.meta.dirname, MIGRATIONS, `${name}.sql`), 'utf8'));
   return {
     query: database.query.bind(database) as unknown as Database['query'],

@@ -114,7 +114,7 @@ async function sendAll(target: Target): Promise<{
       const random = new SeededRandom(SEED * 1_000_000 + index);
       const { kind, ...input } = channelInput(random, fixtures);
       let [status, body] = [0, ''];
-      // A store that is slow for some seconds is no fault; an input that is always answered 503 is.
+      // 503 asks to send again, so an input that is always answered 503 is a fault.
       for (let tries = 0; tries === 0 || (status === 503 && tries < 20); tries++) {
         if (tries > 0) await sleep(1000);
         const trace = random.hex(16);
@@ -162,6 +162,7 @@ it(
       }),
     );
     expect(faults).toEqual([]);
+    expect(statuses.get(503) ?? 0).toBeLessThanOrEqual(INPUTS / 300);
     expect((await serviceStatus('ingest-gateway')).pid).toBe(pid);
 
     const written = new Set(commands.map(({ trace }) => trace));
