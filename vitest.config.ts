@@ -14,7 +14,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{eslint,schemas,events,platform,ingest,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
+            '{eslint,schemas,events,platform,ingest,audiences,messaging,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
             'test/documents/**/*.test.ts',
           ],
           testTimeout: 30_000,

@@ -8,6 +8,8 @@ import type {
   EventRow,
   IdentityCommand,
   IngestOutcome,
+  MessageChunk,
+  MessageOutcome,
   RowBatch,
   RawRecord,
   VerdictRecord,
@@ -210,3 +212,5 @@ export const verdictRecordCodec = codecOf<VerdictRecord>('verdict-record');
 export const identityCommandCodec = codecOf<IdentityCommand>('identity-command');
 export const erasureCommandCodec = codecOf<ErasureCommand>('erasure-command');
 export const channelCommandCodec = codecOf<ChannelCommand>('channel-command');
+export const messageChunkCodec = codecOf<MessageChunk>('message-chunk');
+export const messageOutcomeCodec = codecOf<MessageOutcome>('message-outcome');

@@ -290,3 +290,48 @@ export interface ChannelCommand {
   message_ref: Buffer;
   inbox: InboxRead | null;
 }
+
+/** message-chunk.v1; the schema documents the fields. */
+export interface MessageChunk {
+  account_id: number;
+  campaign_id: number;
+  run_id: number;
+  chunk: number;
+  planned_at: number;
+  first_key: string;
+  recipients: ChunkRecipient[];
+}
+
+export interface ChunkRecipient {
+  key: string;
+  person_id: string;
+  user_id: string;
+  is_control: boolean;
+}
+
+export const MESSAGE_STATUSES = ['sent', 'failed', 'withheld', 'skipped'] as const;
+
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+/** message-outcome.v1; the schema documents the fields. */
+export interface MessageOutcome {
+  account_id: number;
+  message_id: string;
+  campaign_id: number;
+  run_id: number;
+  template_id: number;
+  template_version: number;
+  channel: string;
+  category: string;
+  person_id: string;
+  user_id: string;
+  address_hash: string;
+  /** A MessageStatus; a newer release may have written another one. */
+  status: string;
+  reason: string;
+  provider: string;
+  provider_message_id: string;
+  planned_at: number;
+  finished_at: number;
+  attempts: number;
+}

@@ -13,6 +13,8 @@ export const TOPIC = {
   identityCommands: 'identity.commands',
   erasureCommands: 'erasure.commands',
   channelCommands: 'channel.commands',
+  messagesPlanned: 'messages.planned',
+  messagesOutcomes: 'messages.outcomes',
 } as const;
 
 export type Topic = (typeof TOPIC)[keyof typeof TOPIC];
@@ -28,7 +30,11 @@ interface TopicRow {
   retention: 'RAW_RETENTION' | 'NORMALISED_RETENTION' | number;
 }
 
-const YEAR_MS = 365 * 86_400_000;
+/** Partitions of messages.planned and messages.outcomes, whose order nobody needs. */
+const MESSAGE_PARTITIONS = 4;
+
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
 
 /**
  * Every topic. events.verdicts is kept as long as events.raw: a replay of events.raw decides as the
@@ -36,7 +42,8 @@ const YEAR_MS = 365 * 86_400_000;
  * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
  * kept as long as events.raw may be: a rebuild of the identities reads both. erasure.commands is
  * kept for ever: erasures are restored from it. channel.commands is kept for ever, and its number
- * of partitions never changes.
+ * of partitions never changes. messages.planned is copied into the dispatcher's queue within seconds;
+ * messages.outcomes is kept as long as the rows that a rebuild makes of it.
  */
 export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
@@ -46,6 +53,8 @@ export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.identityCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.erasureCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.channelCommands, partitions: CHANNEL_PARTITIONS, retention: 0 },
+  { topic: TOPIC.messagesPlanned, partitions: MESSAGE_PARTITIONS, retention: 7 * DAY_MS },
+  { topic: TOPIC.messagesOutcomes, partitions: MESSAGE_PARTITIONS, retention: 400 * DAY_MS },
   { topic: TOPIC.outcomes, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
 ];
 

@@ -1,0 +1,47 @@
+-- One outcome of each message (MESSAGING.md, Event-sourced). A record that is read again replaces its row.
+CREATE TABLE IF NOT EXISTS messages (
+  account_id UInt64,
+  message_id String,
+  campaign_id UInt64,
+  run_id UInt64,
+  template_id UInt64,
+  template_version UInt32,
+  channel LowCardinality(String),
+  category LowCardinality(String),
+  -- the canonical person when the audience was frozen, or when a transactional message was sent
+  person_id String,
+  user_id String,
+  -- hexadecimal, of the address that was used; empty: none
+  address_hash String,
+  status LowCardinality(String),
+  reason LowCardinality(String),
+  provider LowCardinality(String),
+  provider_message_id String,
+  planned_at DateTime64(3, 'UTC'),
+  finished_at DateTime64(3, 'UTC'),
+  attempts UInt16,
+  -- of the position in messages.outcomes: a later record wins
+  version UInt64,
+  INDEX message_ids message_id TYPE bloom_filter(0.01) GRANULARITY 4
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY toYYYYMM(planned_at)
+ORDER BY (account_id, campaign_id, run_id, message_id)
+TTL toDateTime(planned_at) + INTERVAL 400 DAY;
+
+-- Audiences as runs found them (pipeline/planner). Rows of an attempt that its run does not name (campaign_runs.freeze_attempt) are of a freeze that did not end.
+CREATE TABLE IF NOT EXISTS campaign_recipients (
+  account_id UInt64,
+  run_id UInt64,
+  attempt UInt32,
+  -- hexadecimal: the order of the chunks
+  key String,
+  person_id String,
+  user_id String,
+  is_control Bool,
+  frozen_at DateTime64(3, 'UTC')
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(frozen_at)
+ORDER BY (account_id, run_id, attempt, key)
+TTL toDateTime(frozen_at) + INTERVAL 400 DAY;
