@@ -10,7 +10,7 @@
 import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
 import { schemaQueries, type SchemaQuery } from '../management-api/schema/queries.ts';
-import type { CompiledQuery } from '../management-api/warehouse/sql.ts';
+import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
 import { benchStack } from './stack.ts';

@@ -10,10 +10,10 @@ import { qualityQuery } from './quality/queries.ts';
 import { clickhouseReports } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
 import type { Services } from './services.ts';
-import { killOnAbort, killQuery, type KillQuery } from './warehouse/kill-on-abort.ts';
-import { limitedClient } from './warehouse/limited-client.ts';
-import { mergesOf as readMerges, type MergesOf } from './warehouse/people-sql.ts';
-import { queryLimits } from './warehouse/query-limits.ts';
+import { killOnAbort, killQuery, type KillQuery } from '../platform/clickhouse/kill-on-abort.ts';
+import { limitedClient } from '../platform/clickhouse/limited-client.ts';
+import { mergesOf as readMerges, type MergesOf } from '../audiences/people-sql.ts';
+import { queryLimits } from '../platform/clickhouse/query-limits.ts';
 
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };

@@ -13,7 +13,7 @@ import type { Features } from './introspection/features.ts';
 import type { CheckLock } from './lock/soft-lock.ts';
 import type { ReadQuality } from './quality/queries.ts';
 import type { ReadSchema } from './schema/queries.ts';
-import type { MergesOf } from './warehouse/people-sql.ts';
+import type { MergesOf } from '../audiences/people-sql.ts';
 import type { SegmentStore } from './segments/segment-store.ts';
 
 /** What the guards of every route need. */

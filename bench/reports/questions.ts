@@ -1,11 +1,11 @@
-import { compileCount } from '../../management-api/audiences/compile.ts';
-import { readAudience } from '../../management-api/audiences/read.ts';
+import { compileCount } from '../../audiences/compile.ts';
+import { readAudience } from '../../audiences/read.ts';
 import { compileFunnel } from '../../management-api/reports/funnel/compile.ts';
 import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
-import type { Merges } from '../../management-api/warehouse/people-sql.ts';
+import type { Merges } from '../../audiences/people-sql.ts';
 import { compileRetention } from '../../management-api/reports/retention/compile.ts';
 import { parseRetention } from '../../management-api/reports/retention/request.ts';
-import { SqlParams, type CompiledQuery } from '../../management-api/warehouse/sql.ts';
+import { SqlParams, type CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { ACCOUNT, type Volume } from './fill.ts';
 

@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { SqlParams } from '../warehouse/sql.ts';
-import { dayOf } from '../conditions/time-zone.ts';
-import type { MergesOf } from '../warehouse/people-sql.ts';
-import { readRows } from '../warehouse/rows.ts';
-import { compileCount } from './compile.ts';
-import type { Audience } from './definition.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
+import { dayOf } from '../../audiences/conditions/time-zone.ts';
+import type { MergesOf } from '../../audiences/people-sql.ts';
+import { readRows } from '../../platform/clickhouse/rows.ts';
+import { compileCount } from '../../audiences/compile.ts';
+import type { Audience } from '../../audiences/definition.ts';
 
 export interface CountRun {
   accountId: number;

@@ -2,7 +2,7 @@ import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
-import { readAudience } from './read.ts';
+import { readAudience } from '../../audiences/read.ts';
 
 /** POST /v1/audiences/validate (management 4.2): reads and checks; touches no database. */
 export function validateAudience(request: ApiRequest): Answer {

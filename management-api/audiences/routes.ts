@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import { countAudience, validateAudience } from './handlers.ts';
-import { audienceSchema } from './schema.ts';
+import { audienceSchema } from '../../audiences/schema.ts';
 
 const audience = {
   method: 'POST',

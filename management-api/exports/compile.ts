@@ -1,8 +1,8 @@
 import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
-import { audienceNames, compileAudience, type CompileContext } from '../audiences/compile.ts';
-import type { Audience } from '../audiences/definition.ts';
-import { EVENT_FIELDS } from '../conditions/event-fields.ts';
+import { audienceNames, compileAudience, type CompileContext } from '../../audiences/compile.ts';
+import type { Audience } from '../../audiences/definition.ts';
+import { EVENT_FIELDS } from '../../audiences/conditions/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
 
 /**

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { JsonObject } from '../../events/json.ts';
 import { normaliseEventName } from '../../events/event-name.ts';
-import { readInstant } from '../conditions/read-test.ts';
+import { readInstant } from '../../audiences/conditions/read-test.ts';
 import type { DomainError } from '../errors/domain-error.ts';
 import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';

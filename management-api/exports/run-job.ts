@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ExportFiles } from '../../platform/files/folder-files.ts';
-import { readAudience } from '../audiences/read.ts';
-import { SqlParams } from '../warehouse/sql.ts';
-import { dayOf } from '../conditions/time-zone.ts';
+import { readAudience } from '../../audiences/read.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
+import { dayOf } from '../../audiences/conditions/time-zone.ts';
 import type { SegmentStore } from '../segments/segment-store.ts';
 import { compileExport, type ExportPlan } from './compile.ts';
 import type { ExportJob } from './export-store.ts';

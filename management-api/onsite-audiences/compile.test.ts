@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readAudience } from '../audiences/read.ts';
-import { SqlParams } from '../warehouse/sql.ts';
+import { readAudience } from '../../audiences/read.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { compileMembers } from './compile.ts';
 
 function compile(merges: 'none' | 'table'): { sql: string; params: Record<string, unknown> } {

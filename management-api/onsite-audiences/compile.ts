@@ -1,6 +1,6 @@
 import { visitorSql } from '../../events/channels/onsite/visitor.ts';
-import { audienceNames, compileAudience, type CompileContext } from '../audiences/compile.ts';
-import type { Audience } from '../audiences/definition.ts';
+import { audienceNames, compileAudience, type CompileContext } from '../../audiences/compile.ts';
+import type { Audience } from '../../audiences/definition.ts';
 
 /**
  * The statement that answers the hashes of all names of all members of an audience, ascending, each

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { MAX_ACCOUNT_NAMES } from '../../events/channels/onsite/definition.ts';
-import { readAudience } from '../audiences/read.ts';
-import type { Audience } from '../audiences/definition.ts';
+import { readAudience } from '../../audiences/read.ts';
+import type { Audience } from '../../audiences/definition.ts';
 import type { AudienceStore, ClaimedAudience } from './audience-store.ts';
 import { chunksOf, HASH_BYTES, layoutBits } from './chunks.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { dayOf } from '../conditions/time-zone.ts';
+import { dayOf } from '../../audiences/conditions/time-zone.ts';
 import type { ExportQueries } from '../queries.ts';
-import { SqlParams } from '../warehouse/sql.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { compileMembers } from './compile.ts';
 import type { ReadMembers } from './compute.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { documentText } from '../../platform/http/openapi-documents.ts';
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
-import { OPERATORS } from '../conditions/condition.ts';
+import { OPERATORS } from '../../audiences/conditions/condition.ts';
 import { documents } from './documents.ts';
 
 it('the documents in docs/ equal what `node management-api/openapi/write.ts` generates', async () => {

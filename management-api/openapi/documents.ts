@@ -1,5 +1,5 @@
 import type { Document } from '../../platform/http/openapi-documents.ts';
-import { audienceSchema } from '../audiences/schema.ts';
+import { audienceSchema } from '../../audiences/schema.ts';
 import { routes } from '../routes.ts';
 import { buildOpenapi } from './build.ts';
 

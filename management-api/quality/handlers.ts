@@ -1,7 +1,7 @@
 import { answer, type Answer } from '../errors/domain-error.ts';
 import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { dayOf } from '../conditions/time-zone.ts';
+import { dayOf } from '../../audiences/conditions/time-zone.ts';
 import type { Services } from '../services.ts';
 import { qualityLabel } from './labels.ts';
 import type { QualityRow } from './queries.ts';

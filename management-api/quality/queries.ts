@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { SqlParams } from '../warehouse/sql.ts';
-import { readRows } from '../warehouse/rows.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
+import { readRows } from '../../platform/clickhouse/rows.ts';
 
 const MAX_ROWS = 1000;
 

@@ -1,5 +1,5 @@
-import { eventTargetSql, traitTargetSql } from '../conditions/condition-sql.ts';
-import type { SqlParams } from '../warehouse/sql.ts';
+import { eventTargetSql, traitTargetSql } from '../../audiences/conditions/condition-sql.ts';
+import type { SqlParams } from '../../platform/clickhouse/sql.ts';
 import type { Breakdown } from './selectors.ts';
 
 interface BreakdownContext {

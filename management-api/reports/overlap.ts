@@ -1,4 +1,4 @@
-import type { EventSelector, Filter, Scalar } from '../conditions/condition.ts';
+import type { EventSelector, Filter, Scalar } from '../../audiences/conditions/condition.ts';
 
 /**
  * False when no event can match both: their names differ, or they require different values of the

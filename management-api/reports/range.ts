@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { readInstant } from '../conditions/read-test.ts';
-import { isTimeZone, wallClock } from '../conditions/time-zone.ts';
+import { readInstant } from '../../audiences/conditions/read-test.ts';
+import { isTimeZone, wallClock } from '../../audiences/conditions/time-zone.ts';
 import type { BodyRules } from '../http/check-body.ts';
 import { reject } from './report-problem.ts';
 

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Merges } from '../warehouse/people-sql.ts';
-import type { CompiledQuery } from '../warehouse/sql.ts';
+import type { Merges } from '../../audiences/people-sql.ts';
+import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import type { FunnelRequest } from './funnel/request.ts';

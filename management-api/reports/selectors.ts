@@ -7,10 +7,15 @@ import {
   type EventSelector,
   type Filter,
   type Target,
-} from '../conditions/condition.ts';
-import { EVENT_FIELDS, isEventField } from '../conditions/event-fields.ts';
-import { isPersianTarget, readKey, readTest, type TestProblem } from '../conditions/read-test.ts';
-import { EventFieldSchema, KeySchema, OperatorSchema } from '../conditions/schema.ts';
+} from '../../audiences/conditions/condition.ts';
+import { EVENT_FIELDS, isEventField } from '../../audiences/conditions/event-fields.ts';
+import {
+  isPersianTarget,
+  readKey,
+  readTest,
+  type TestProblem,
+} from '../../audiences/conditions/read-test.ts';
+import { EventFieldSchema, KeySchema, OperatorSchema } from '../../audiences/conditions/schema.ts';
 import type { BodyRules, Rule } from '../http/check-body.ts';
 import { reject } from './report-problem.ts';
 

@@ -1,4 +1,4 @@
-import { ATTRIBUTES, BANDS, METRICS } from '../audiences/attributes.ts';
+import { ATTRIBUTES, BANDS, METRICS } from '../../audiences/attributes.ts';
 import { answer, type Answer } from '../errors/domain-error.ts';
 import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';
 import type { ApiRequest } from '../http/request.ts';

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import { SqlParams } from '../warehouse/sql.ts';
-import { readRows } from '../warehouse/rows.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
+import { readRows } from '../../platform/clickhouse/rows.ts';
 
 /**
  * The list of events covers this many days in Tehran, today included, and this many names

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { truncateBytes, utf8Length } from '../../events/bytes.ts';
-import { readAudience } from '../audiences/read.ts';
-import { audienceSchema } from '../audiences/schema.ts';
+import { readAudience } from '../../audiences/read.ts';
+import { audienceSchema } from '../../audiences/schema.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
 import { answerOrUnavailable } from '../http/answer-or-unavailable.ts';

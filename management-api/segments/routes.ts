@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { audienceSchema } from '../audiences/schema.ts';
+import { audienceSchema } from '../../audiences/schema.ts';
 import { BODY, TIMEOUT } from '../http/limits.ts';
 import type { Route } from '../http/route.ts';
 import {

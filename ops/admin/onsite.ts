@@ -6,7 +6,7 @@ import {
   type OnsiteCampaign,
 } from '../../events/channels/onsite/definition.ts';
 import { readOnsiteCampaign } from '../../events/channels/onsite/read-definition.ts';
-import { readAudience } from '../../management-api/audiences/read.ts';
+import { readAudience } from '../../audiences/read.ts';
 import { canonicalDefinition } from '../../management-api/segments/canonical.ts';
 import { MAX_DEFINITION_BYTES } from '../../management-api/segments/limits.ts';
 import type { Database } from '../../platform/postgres/pool.ts';

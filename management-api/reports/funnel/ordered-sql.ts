@@ -1,4 +1,4 @@
-import { columnsOf, nestedSelects } from '../../warehouse/sql.ts';
+import { columnsOf, nestedSelects } from '../../../platform/clickhouse/sql.ts';
 import { stepsSharedApart } from '../overlap.ts';
 import { hasEventValue } from '../breakdown-sql.ts';
 import {

@@ -1,4 +1,4 @@
-import { nestedSelects, TIE_BREAKERS } from '../../warehouse/sql.ts';
+import { nestedSelects, TIE_BREAKERS } from '../../../platform/clickhouse/sql.ts';
 import { hasEventValue } from '../breakdown-sql.ts';
 import {
   before,

@@ -1,5 +1,5 @@
-import type { Merges } from '../../warehouse/people-sql.ts';
-import { nestedSelects, SqlParams, type CompiledQuery } from '../../warehouse/sql.ts';
+import type { Merges } from '../../../audiences/people-sql.ts';
+import { nestedSelects, SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { BUCKET_ORDER, bucketSql, joinTrait } from '../breakdown-sql.ts';
 import { membersOf, type RetentionSqlContext } from './members-sql.ts';
 import { periodsOf } from './periods.ts';

@@ -1,8 +1,8 @@
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
-import { filtersSql, type FilterSqlContext } from '../../conditions/condition-sql.ts';
-import type { EventSelector } from '../../conditions/condition.ts';
-import { peopleSql, type Merges } from '../../warehouse/people-sql.ts';
-import { nestedSelects, TIE_BREAKERS, type SqlParams } from '../../warehouse/sql.ts';
+import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
+import type { EventSelector } from '../../../audiences/conditions/condition.ts';
+import { peopleSql, type Merges } from '../../../audiences/people-sql.ts';
+import { nestedSelects, TIE_BREAKERS, type SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { eventValueSql, hasEventValue } from '../breakdown-sql.ts';
 import { mayShare } from '../overlap.ts';
 import type { Periods } from './periods.ts';

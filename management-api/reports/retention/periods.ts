@@ -1,6 +1,6 @@
 import { dayOfJalali, jalaliOfDay, jalaliText } from '../../../events/jalali.ts';
 import { dayText } from '../../../events/tehran-time.ts';
-import { dayOf, startOfDay } from '../../conditions/time-zone.ts';
+import { dayOf, startOfDay } from '../../../audiences/conditions/time-zone.ts';
 import type { PeriodRule, RetentionRequest } from './request.ts';
 
 const DAY = 86_400_000;

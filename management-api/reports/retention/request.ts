@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { EventSelector, Filter } from '../../conditions/condition.ts';
+import type { EventSelector, Filter } from '../../../audiences/conditions/condition.ts';
 import { checkBody } from '../../http/check-body.ts';
 import { RANGE, rangeRules, readRange, type ReportRange } from '../range.ts';
 import { parsed, rejectViolation, type Parsed } from '../report-problem.ts';

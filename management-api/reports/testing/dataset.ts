@@ -1,7 +1,11 @@
 import { distinctIdOf } from '../../../events/event-name.ts';
 import type { EventRow } from '../../../schemas/records.ts';
-import { matchesFilter, valueOf, type PersonTraits } from '../../conditions/predicate.ts';
-import type { EventSelector, Filter, Target } from '../../conditions/condition.ts';
+import {
+  matchesFilter,
+  valueOf,
+  type PersonTraits,
+} from '../../../audiences/conditions/predicate.ts';
+import type { EventSelector, Filter, Target } from '../../../audiences/conditions/condition.ts';
 
 /** The stored data of one account: the input of the models. */
 export interface Dataset {

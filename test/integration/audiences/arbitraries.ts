@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PersonRow } from '../../../management-api/audiences/testing/model.ts';
+import type { PersonRow } from '../../../audiences/testing/model.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
 import type { Account } from './people-warehouse.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BANDS, METRICS } from '../../../management-api/audiences/attributes.ts';
-import { compileCount } from '../../../management-api/audiences/compile.ts';
-import { isInAudience } from '../../../management-api/audiences/testing/model.ts';
-import { readAudience } from '../../../management-api/audiences/read.ts';
-import { dayOf } from '../../../management-api/conditions/time-zone.ts';
-import { SqlParams } from '../../../management-api/warehouse/sql.ts';
+import { BANDS, METRICS } from '../../../audiences/attributes.ts';
+import { compileCount } from '../../../audiences/compile.ts';
+import { isInAudience } from '../../../audiences/testing/model.ts';
+import { readAudience } from '../../../audiences/read.ts';
+import { dayOf } from '../../../audiences/conditions/time-zone.ts';
+import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
-import { definition } from '../../../management-api/audiences/testing/definitions.ts';
+import { definition } from '../../../audiences/testing/definitions.ts';
 import { account, NOW } from './arbitraries.ts';
 import { openPeopleWarehouse, type Account, type PeopleWarehouse } from './people-warehouse.ts';
 

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
-import type { PersonRow } from '../../../management-api/audiences/testing/model.ts';
+import type { PersonRow } from '../../../audiences/testing/model.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
 

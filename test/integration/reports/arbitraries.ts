@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PersonTraits } from '../../../management-api/conditions/predicate.ts';
+import type { PersonTraits } from '../../../audiences/conditions/predicate.ts';
 import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 

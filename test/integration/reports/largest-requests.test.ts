@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audienceCounter } from '../../../management-api/audiences/count.ts';
 import { compileExport } from '../../../management-api/exports/compile.ts';
 import { readSpec } from '../../../management-api/exports/request.ts';
-import { readAudience } from '../../../management-api/audiences/read.ts';
+import { readAudience } from '../../../audiences/read.ts';
 import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
 import { parseRetention } from '../../../management-api/reports/retention/request.ts';
 import { clickhouseReports } from '../../../management-api/reports/run.ts';
-import { SqlParams } from '../../../management-api/warehouse/sql.ts';
+import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 
 let warehouse: Warehouse;

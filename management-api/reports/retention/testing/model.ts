@@ -1,5 +1,5 @@
 import type { EventRow } from '../../../../schemas/records.ts';
-import { dayOf } from '../../../conditions/time-zone.ts';
+import { dayOf } from '../../../../audiences/conditions/time-zone.ts';
 import {
   breakdownGroups,
   breakdownText,

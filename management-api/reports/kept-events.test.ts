@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
-import { compileCount } from '../audiences/compile.ts';
+import { compileCount } from '../../audiences/compile.ts';
 import { compileExport } from '../exports/compile.ts';
-import { compileFunnel } from '../reports/funnel/compile.ts';
-import { parseFunnel } from '../reports/funnel/request.ts';
-import { compileRetention } from '../reports/retention/compile.ts';
-import { parseRetention } from '../reports/retention/request.ts';
-import { SqlParams } from './sql.ts';
+import { compileFunnel } from './funnel/compile.ts';
+import { parseFunnel } from './funnel/request.ts';
+import { compileRetention } from './retention/compile.ts';
+import { parseRetention } from './retention/request.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
 
 const RANGE = { from: '2026-01-01', to: '2026-02-01' };
 const ACCOUNT = { accountId: 7, merges: 'table' } as const;

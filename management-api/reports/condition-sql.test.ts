@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileFunnel } from '../reports/funnel/compile.ts';
-import { parseFunnel } from '../reports/funnel/request.ts';
+import { compileFunnel } from './funnel/compile.ts';
+import { parseFunnel } from './funnel/request.ts';
 
 const hostile = fc.oneof(
   fc.string({ minLength: 1, maxLength: 40 }),

@@ -1,4 +1,4 @@
-import type { Filter, Test } from '../conditions/condition.ts';
+import type { Filter, Test } from './conditions/condition.ts';
 import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
 /** An audience definition that was read: normalised names and values, dates in epoch ms. */

@@ -1,7 +1,7 @@
 import { isProfileColumn } from '../../events/traits.ts';
 import { EVENT_FIELDS, type EventField } from './event-fields.ts';
 import type { Filter, Scalar, Target, Test } from './condition.ts';
-import type { SqlParams } from '../warehouse/sql.ts';
+import type { SqlParams } from '../../platform/clickhouse/sql.ts';
 
 /**
  * A target as SQL, compared as text and as number; undefined where it has no such form. `has`:

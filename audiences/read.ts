@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../../events/json.ts';
-import { normalisePersian } from '../../events/persian.ts';
-import { OPERATORS, type Filter, type Test } from '../conditions/condition.ts';
+import { isJsonObject, type JsonObject } from '../events/json.ts';
+import { normalisePersian } from '../events/persian.ts';
+import { OPERATORS, type Filter, type Test } from './conditions/condition.ts';
 import {
   isPersianTarget,
   MAX_KEY_BYTES,
@@ -8,7 +8,7 @@ import {
   readTest,
   type TestProblem,
   type TestRules,
-} from '../conditions/read-test.ts';
+} from './conditions/read-test.ts';
 import { ATTRIBUTES, BANDS, isAttribute, isBand, isMetric, METRICS } from './attributes.ts';
 import type { Audience, EventCondition, ReadAudience } from './definition.ts';
 

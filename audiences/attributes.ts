@@ -1,5 +1,5 @@
-import type { ProfileColumn } from '../../events/traits.ts';
-import type { Operator, ValueKind } from '../conditions/condition.ts';
+import type { ProfileColumn } from '../events/traits.ts';
+import type { Operator, ValueKind } from './conditions/condition.ts';
 
 const TEXT: readonly Operator[] = [
   'eq',

@@ -1,6 +1,6 @@
 import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
-import type { Log } from '../../platform/log.ts';
+import type { Log } from '../log.ts';
 
 /** Ends a query inside ClickHouse; never rejects. */
 export type KillQuery = (queryId: string) => void;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ATTRIBUTES, BANDS, METRICS } from './attributes.ts';
 import { readAudience } from './read.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/audiences.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../docs/audiences.md'), 'utf8');
 const examples = [...page.matchAll(/```json\n([^`]+)```/g)].map((match) => match[1] ?? '');
 
 it('every example of docs/audiences.md compiles', () => {

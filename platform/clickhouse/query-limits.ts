@@ -1,5 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
-import type { Log } from '../../platform/log.ts';
+import type { Log } from '../log.ts';
 
 const REFRESH_MS = 60_000;
 const READ_MS = 5000;

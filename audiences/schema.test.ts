@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { expect, it } from 'vitest';
 import { ATTRIBUTES, BANDS, METRICS } from './attributes.ts';
-import { OPERATORS } from '../conditions/condition.ts';
+import { OPERATORS } from './conditions/condition.ts';
 import { KINDS, readAudience } from './read.ts';
 import { audienceSchema } from './schema.ts';
 import { definition } from './testing/definitions.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SqlParams } from '../warehouse/sql.ts';
+import { SqlParams } from '../platform/clickhouse/sql.ts';
 import { compileCount } from './compile.ts';
 import { readAudience } from './read.ts';
 

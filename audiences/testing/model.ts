@@ -1,14 +1,14 @@
-import { isPlatformEvent } from '../../../events/event-name.ts';
-import { isProfileColumn } from '../../../events/traits.ts';
-import type { EventRow } from '../../../schemas/records.ts';
+import { isPlatformEvent } from '../../events/event-name.ts';
+import { isProfileColumn } from '../../events/traits.ts';
+import type { EventRow } from '../../schemas/records.ts';
 import {
   fromMaps,
   matchesTest,
   matchesFilter,
   type PersonTraits,
   type StoredValue,
-} from '../../conditions/predicate.ts';
-import { dayOf } from '../../conditions/time-zone.ts';
+} from '../conditions/predicate.ts';
+import { dayOf } from '../conditions/time-zone.ts';
 import { ACTIVE_MS, NEW_MS, SLIPPING_MS } from '../attribute-sql.ts';
 import type { AttributeName, BandName, MetricName } from '../attributes.ts';
 import type { Audience, EventCondition } from '../definition.ts';

@@ -1,6 +1,6 @@
-import { isProfileColumn } from '../../events/traits.ts';
-import { traitTargetSql, type TargetSql } from '../conditions/condition-sql.ts';
-import type { SqlParams } from '../warehouse/sql.ts';
+import { isProfileColumn } from '../events/traits.ts';
+import { traitTargetSql, type TargetSql } from './conditions/condition-sql.ts';
+import type { SqlParams } from '../platform/clickhouse/sql.ts';
 import type { AttributeName, BandName, MetricName } from './attributes.ts';
 
 const DAY = 86_400_000;

@@ -1,14 +1,9 @@
-import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
-import type { Test } from '../conditions/condition.ts';
-import { matchesTest } from '../conditions/predicate.ts';
-import {
-  filtersSql,
-  testSql,
-  traitTargetSql,
-  type TargetSql,
-} from '../conditions/condition-sql.ts';
-import { mergedSql, peopleSql, type Merges } from '../warehouse/people-sql.ts';
-import type { SqlParams } from '../warehouse/sql.ts';
+import { KEPT_EVENTS } from '../platform/clickhouse/kept-events.ts';
+import type { Test } from './conditions/condition.ts';
+import { matchesTest } from './conditions/predicate.ts';
+import { filtersSql, testSql, traitTargetSql, type TargetSql } from './conditions/condition-sql.ts';
+import { mergedSql, peopleSql, type Merges } from './people-sql.ts';
+import type { SqlParams } from '../platform/clickhouse/sql.ts';
 import {
   attributeTargetSql,
   bandSql,

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { readRows } from './rows.ts';
-import type { SqlParams } from './sql.ts';
+import { readRows } from '../platform/clickhouse/rows.ts';
+import type { SqlParams } from '../platform/clickhouse/sql.ts';
 
 /**
  * How distinct ids become people (reports: People). 'none': the account has no aliases, each

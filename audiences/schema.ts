@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import { OPERATORS } from '../conditions/condition.ts';
-import { KeySchema, SCALARS, testSchemas } from '../conditions/schema.ts';
+import { OPERATORS } from './conditions/condition.ts';
+import { KeySchema, SCALARS, testSchemas } from './conditions/schema.ts';
 import { ATTRIBUTES, BANDS, METRICS, NUMBER } from './attributes.ts';
 import {
   KINDS,

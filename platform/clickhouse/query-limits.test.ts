@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { expect, it } from 'vitest';
-import { createLog } from '../../platform/log.ts';
+import { createLog } from '../log.ts';
 import { exceedsMemory, limitSettings, memoryLimits, queryLimits } from './query-limits.ts';
 
 const SHARE = { serverBytes: 8000, percent: 50, queries: 16 };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { OPERATORS, type ValueKind } from '../../conditions/condition.ts';
+import { OPERATORS, type ValueKind } from '../conditions/condition.ts';
 import { ATTRIBUTES, BANDS, isMetric, METRICS, type AttributeName } from '../attributes.ts';
 import { TIMES_OPERATORS } from '../read.ts';
 
