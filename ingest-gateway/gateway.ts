@@ -11,7 +11,7 @@ import { Accounts } from './auth/accounts.ts';
 import { WriteKeys } from './auth/write-keys.ts';
 import type { Config } from './config.ts';
 import { ChannelServer } from './channels/channel-server.ts';
-import { CommandWriter } from './channels/command-writer.ts';
+import { CommandWriter } from '../ingest/command-writer.ts';
 import { registrationRoutes } from './channels/registration-routes.ts';
 import { connectInbox } from './inbox/connect-inbox.ts';
 import type { InboxStore } from './inbox/inbox-store.ts';

@@ -14,13 +14,12 @@ import { redisBudget } from './budget/redis-budget.ts';
 import { ExportStore } from './exports/export-store.ts';
 import type { JobTools } from './exports/run-job.ts';
 import { runExportWorkers } from './exports/worker.ts';
-import { createFreshness } from './freshness/freshness.ts';
-import { logSnapshots } from './freshness/log-snapshot.ts';
-import { GROUP_OF } from './freshness/projections.ts';
+import { createFreshness } from '../platform/freshness/freshness.ts';
+import { logSnapshots } from '../platform/freshness/log-snapshot.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
-import { importHold } from './imports/import-hold.ts';
-import { importPublisher } from './imports/publisher.ts';
+import { logPublisher } from '../ingest/log-publisher.ts';
+import { writerHold } from '../ingest/writer-hold.ts';
 import { quotaGate } from './imports/quota.ts';
 import { decideFeatures } from './introspection/features.ts';
 import { billingStore } from './lock/billing-store.ts';
@@ -52,15 +51,18 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     members,
     ...queries
   } = connectQueries({ config, name, log, registry });
-  const snapshots = logSnapshots({ settings: config, groups: Object.values(GROUP_OF), name: name });
+  const snapshots = logSnapshots({
+    ...{ settings: config, name },
+    projections: ['events', 'identities', 'profiles'],
+  });
   onShutdown('clients', async () => {
     redis.disconnect();
     await Promise.all([database.end(), queries.close(), snapshots.close()]);
   });
 
   const readUsage = usageStore(database, Date.now);
-  const hold = importHold({ database, log });
-  const publisher = importPublisher({ settings: config, log, name, hold });
+  const hold = writerHold({ database, log, service: name });
+  const publisher = logPublisher({ settings: config, log, name, hold });
   onShutdown('publisher', () => publisher.close());
   const decider = new BodyDecider({
     maxBodyBytes: BODY.most,

@@ -5,7 +5,7 @@ import type { ResolveToken } from './auth/key-store.ts';
 import type { OpenRequests } from './budget/open-requests.ts';
 import type { ChargeBudget } from './budget/redis-budget.ts';
 import type { ExportStore } from './exports/export-store.ts';
-import type { Freshness } from './freshness/freshness.ts';
+import type { Freshness } from '../platform/freshness/freshness.ts';
 import type { BodyDecider } from '../ingest/body-decider.ts';
 import type { EventWriter } from '../ingest/event-writer.ts';
 import type { CheckQuota } from './imports/quota.ts';

@@ -9,7 +9,7 @@ import type { ChannelCommand } from '../../schemas/records.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { BodyBudget } from '../http/body.ts';
 import { ChannelServer } from './channel-server.ts';
-import { CommandWriter } from './command-writer.ts';
+import { CommandWriter } from '../../ingest/command-writer.ts';
 import { registrationRoutes } from './registration-routes.ts';
 
 const DEVICE = { device_id: 'd', user_id: 'u', platform: 'android', push_token: 't' };

@@ -6,7 +6,7 @@ import { readSubscription, readUnsubscription } from '../../events/channels/web-
 import type { JsonObject } from '../../events/json.ts';
 import { renderFailure, type Answer } from '../http/render.ts';
 import type { ChannelRequest, ChannelRoute } from './channel-server.ts';
-import type { CommandWriter } from './command-writer.ts';
+import type { CommandWriter } from '../../ingest/command-writer.ts';
 
 interface RegistrationPorts {
   writer: Pick<CommandWriter, 'write'>;

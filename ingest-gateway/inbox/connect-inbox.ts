@@ -1,7 +1,7 @@
 import type { Log } from '../../platform/log.ts';
 import { SealError, type Sealer } from '../../platform/sealing.ts';
 import type { ChannelRoute } from '../channels/channel-server.ts';
-import type { CommandWriter } from '../channels/command-writer.ts';
+import type { CommandWriter } from '../../ingest/command-writer.ts';
 import { inboxRoute } from './inbox-route.ts';
 import { InboxSecrets } from './inbox-secrets.ts';
 import type { InboxStore } from './inbox-store.ts';

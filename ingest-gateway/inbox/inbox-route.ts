@@ -4,7 +4,7 @@ import { isVerifiedUser } from '../../events/channels/inbox-credential.ts';
 import { fitsBytes } from '../../events/bytes.ts';
 import { MAX_ID_BYTES } from '../../events/event-name.ts';
 import type { ChannelRequest, ChannelRoute } from '../channels/channel-server.ts';
-import type { CommandWriter } from '../channels/command-writer.ts';
+import type { CommandWriter } from '../../ingest/command-writer.ts';
 import type { Answer } from '../http/render.ts';
 import type { InboxSecrets } from './inbox-secrets.ts';
 import type { InboxStore, InboxUser } from './inbox-store.ts';

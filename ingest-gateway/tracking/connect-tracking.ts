@@ -1,6 +1,6 @@
 import type { TrackingTokens } from '../../events/channels/tracking-token.ts';
 import type { EventWriter } from '../../ingest/event-writer.ts';
-import type { CommandWriter } from '../channels/command-writer.ts';
+import type { CommandWriter } from '../../ingest/command-writer.ts';
 import type { SelfServedRoute } from '../http/host.ts';
 import type { OpenStore } from '../opens/open-store.ts';
 import { recordOpens, type OpenCounts } from '../opens/record-opens.ts';

@@ -22,7 +22,7 @@ export interface Recipient {
 /** Undefined: no message has this ref. Rejects when nothing can be read. */
 export type RecipientOf = (message: TrackedMessage) => Promise<Recipient | undefined>;
 
-/** False when the change is not durable; see channels/command-writer.ts. */
+/** False when the change is not durable; see ingest/command-writer.ts. */
 export type RecordChange = (
   change: ChannelChange,
   facts: { principal: Principal; source: string; receivedAt: number; trace: string },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { channelChange } from '../../events/channels/channel-change.ts';
-import { isLater } from '../../events/channels/command-order.ts';
-import type { LogRecord } from '../../ingest/log-record.ts';
-import { channelCommandCodec } from '../../schemas/codec.ts';
-import type { ChannelCommand } from '../../schemas/records.ts';
+import { channelChange } from '../events/channels/channel-change.ts';
+import { isLater } from '../events/channels/command-order.ts';
+import type { LogRecord } from './log-record.ts';
+import { channelCommandCodec } from '../schemas/codec.ts';
+import type { ChannelCommand } from '../schemas/records.ts';
 import { CommandWriter } from './command-writer.ts';
 
 function openWriter({ maxCounted }: { maxCounted?: number } = {}) {

@@ -1,9 +1,8 @@
-import type { Log } from '../../platform/log.ts';
-import { withDeadline } from '../../platform/deadline.ts';
+import type { Log } from '../log.ts';
+import { withDeadline } from '../deadline.ts';
 import { freshUntil, type Snapshot } from './decide.ts';
-import { GROUP_OF, NORMALISER_GROUP, type Projection } from './projections.ts';
+import { groupsOf, type Projection } from './projections.ts';
 
-/** Maximum age of a snapshot, ms. An older one is still correct, only less fresh. */
 const SNAPSHOT_AGE_MS = 1000;
 /** How long a request waits for a snapshot, ms. */
 const WAIT_MS = 3000;
@@ -11,7 +10,8 @@ const WAIT_MS = 3000;
 export interface Freshness {
   /**
    * The latest T such that every event appended to events.raw before T is a dead letter or in all
-   * of these projections; ms since the epoch. Rejects when no snapshot was ever fetched.
+   * of these projections, and so is every command of channels before T where one is made of them;
+   * ms since the epoch. Rejects when no snapshot was ever fetched.
    */
   freshUntil(projections: readonly Projection[]): Promise<number>;
 }
@@ -20,13 +20,23 @@ interface FreshnessOptions {
   fetchSnapshot: () => Promise<Snapshot>;
   now: () => number;
   log: Log;
+  /**
+   * Maximum age of a snapshot, ms; a second by default. An older one is still correct, only less
+   * fresh.
+   */
+  maxAgeMs?: number;
 }
 
 /**
- * Fetches a snapshot on demand, at most once a second and one at a time. While Kafka is unavailable
- * the last snapshot is used: what was stored remains stored.
+ * Fetches a snapshot on demand, when the last one is too old, and one at a time. While Kafka is
+ * unavailable the last snapshot is used: what was stored remains stored.
  */
-export function createFreshness({ fetchSnapshot: look, now, log }: FreshnessOptions): Freshness {
+export function createFreshness({
+  fetchSnapshot: look,
+  now,
+  log,
+  maxAgeMs = SNAPSHOT_AGE_MS,
+}: FreshnessOptions): Freshness {
   let last: { snapshot: Snapshot; at: number } | undefined;
   let refreshing: Promise<Snapshot> | undefined;
 
@@ -38,8 +48,8 @@ export function createFreshness({ fetchSnapshot: look, now, log }: FreshnessOpti
 
   return {
     async freshUntil(projections) {
-      const groups = [NORMALISER_GROUP, ...projections.map((projection) => GROUP_OF[projection])];
-      if (last && now() - last.at < SNAPSHOT_AGE_MS) return freshUntil(last.snapshot, groups);
+      const groups = groupsOf(projections);
+      if (last && now() - last.at < maxAgeMs) return freshUntil(last.snapshot, groups);
       refreshing ??= refresh().finally(() => {
         refreshing = undefined;
       });

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { delay } from '../../platform/backoff.ts';
-import { isHeld, readLayout, type LogLayout } from '../../platform/log/layout.ts';
-import { useTopicNames } from '../../platform/log/topic-names.ts';
-import { removeWriter, WriterRow } from '../../platform/log/writers.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Database } from '../../platform/postgres/pool.ts';
+import { delay } from '../platform/backoff.ts';
+import { isHeld, readLayout, type LogLayout } from '../platform/log/layout.ts';
+import { useTopicNames } from '../platform/log/topic-names.ts';
+import { removeWriter, WriterRow } from '../platform/log/writers.ts';
+import type { Log } from '../platform/log.ts';
+import type { Database } from '../platform/postgres/pool.ts';
 
 /**
- * While the layout of the log changes, imports wait, and are answered 503 after some seconds: the
- * management host has no spool.
+ * While the layout of the log changes, a process without a spool publishes nothing: its records
+ * wait, and are refused after some seconds.
  */
-export interface ImportHold {
+export interface WriterHold {
   /**
-   * The recorded number of partitions, undefined when none is recorded. Waits while imports are
+   * The recorded number of partitions, undefined when none is recorded. Waits while records are
    * held; rejects when that takes too long.
    */
   partitions(): Promise<number | undefined>;
-  /** Rejects while imports are held. */
+  /** Rejects while records are held. */
   run<T>(publish: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -25,7 +25,16 @@ const POLL = 2000;
 const POLL_IN_CHANGE = 250;
 const WAIT = 5000;
 
-export function importHold({ database, log }: { database: Database; log: Log }): ImportHold {
+export function writerHold({
+  database,
+  log,
+  service,
+}: {
+  database: Database;
+  log: Log;
+  /** Registers under this name. */
+  service: string;
+}): WriterHold {
   const instance = randomBytes(8).toString('hex');
   const closing = new AbortController();
   let layout: LogLayout | undefined;
@@ -36,7 +45,7 @@ export function importHold({ database, log }: { database: Database; log: Log }):
   const poll = async () => {
     await row.write({
       instance,
-      service: 'management-api',
+      service,
       generation: layout?.generation ?? 0,
       phase: !isHolding() ? 'passing' : inFlight > 0 ? 'draining' : 'held',
       waitsFor: '',
@@ -60,13 +69,13 @@ export function importHold({ database, log }: { database: Database; log: Log }):
       const until = performance.now() + WAIT;
       while (isHolding()) {
         if (performance.now() > until)
-          throw new Error('the layout of the log changes: imports wait until that is done');
+          throw new Error('the layout of the log changes: records wait until that is done');
         await delay(50, closing.signal);
       }
       return layout?.partitions;
     },
     async run(publish) {
-      if (isHolding()) throw new Error('the layout of the log changes: imports wait');
+      if (isHolding()) throw new Error('the layout of the log changes: records wait');
       inFlight++;
       try {
         return await publish();

@@ -1,12 +1,12 @@
-import type { ChannelChange } from '../../events/channels/channel-change.ts';
-import { partitionOf } from '../../events/partition.ts';
-import { truncateBytes } from '../../events/bytes.ts';
-import { MAX_USER_AGENT_BYTES } from '../../events/user-agent.ts';
-import type { Principal } from '../../ingest/account.ts';
-import type { LogRecord } from '../../ingest/log-record.ts';
-import { channelCommandCodec } from '../../schemas/codec.ts';
-import type { ChannelCommand } from '../../schemas/records.ts';
-import { CHANNEL_PARTITIONS, TOPIC } from '../../schemas/topology.ts';
+import type { ChannelChange } from '../events/channels/channel-change.ts';
+import { partitionOf } from '../events/partition.ts';
+import { truncateBytes } from '../events/bytes.ts';
+import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
+import type { Principal } from './account.ts';
+import type { LogRecord } from './log-record.ts';
+import { channelCommandCodec } from '../schemas/codec.ts';
+import type { ChannelCommand } from '../schemas/records.ts';
+import { CHANNEL_PARTITIONS, TOPIC } from '../schemas/topology.ts';
 
 export interface CommandWriterPorts {
   /** Resolves with the records that are not durable. */

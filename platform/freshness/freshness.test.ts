@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { decider } from '../../events/testing/given.ts';
-import { createLog } from '../../platform/log.ts';
+import { createLog } from '../log.ts';
 import { freshUntil, nextRecords, type HopProgress, type Snapshot } from './decide.ts';
 import { createFreshness } from './freshness.ts';
+import { hopsOf } from './projections.ts';
 
 type PartitionRow = [low: number, end: number, committed: number | undefined];
 
@@ -115,6 +116,15 @@ describe('freshUntil', () => {
   });
 });
 
+it('the topics of projections are read in the direction of the events', () => {
+  const hops = hopsOf(['profiles', 'addresses', 'events']);
+  expect(hops.map(({ topic, groups }) => [topic, ...groups])).toEqual([
+    ['events.raw', 'normaliser'],
+    ['events.normalised', 'profiles-sink', 'events-sink'],
+    ['channel.commands', 'addresses-sink'],
+  ]);
+});
+
 describe('createFreshness', () => {
   const log = createLog({ part: 'test', level: 'silent' });
   const at = (startedAt: number): Snapshot => ({ startedAt, behind: [] });
@@ -139,6 +149,7 @@ describe('createFreshness', () => {
       { group: 'events-sink', appendedAt: 80 },
       { group: 'identities-sink', appendedAt: 70 },
       { group: 'profiles-sink', appendedAt: 60 },
+      { group: 'addresses-sink', appendedAt: 50 },
     ];
     const freshness = createFreshness({
       fetchSnapshot: () => Promise.resolve({ startedAt: 100, behind }),
@@ -149,6 +160,7 @@ describe('createFreshness', () => {
     expect(await freshness.freshUntil(['events'])).toBe(80);
     expect(await freshness.freshUntil(['events', 'identities'])).toBe(70);
     expect(await freshness.freshUntil(['events', 'profiles'])).toBe(60);
+    expect(await freshness.freshUntil(['profiles', 'addresses'])).toBe(50);
   });
 
   it('uses the last snapshot while Kafka is unavailable, and rejects when there was none', async () => {

@@ -1,16 +1,13 @@
-import { withDeadline } from '../../platform/deadline.ts';
-import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
-import { GroupProgress } from '../../platform/kafka/group-progress.ts';
-import { RangeReader } from '../../platform/kafka/read-range.ts';
+import { withDeadline } from '../deadline.ts';
+import type { KafkaSettings } from '../kafka/connection.ts';
+import type { ConsumedMessage } from '../kafka/consumer-types.ts';
+import { GroupProgress } from '../kafka/group-progress.ts';
+import { RangeReader } from '../kafka/read-range.ts';
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { nextRecords, type HopProgress, type NextRecord, type Snapshot } from './decide.ts';
-import { NORMALISER_GROUP } from './projections.ts';
+import { hopsOf, type Projection, type TopicReaders } from './projections.ts';
 import { TOPIC } from '../../schemas/topology.ts';
-
-const RAW = TOPIC.raw;
-const NORMALISED = TOPIC.normalised;
 
 /** A snapshot may take longer than a request waits for it: later requests use it. */
 const SNAPSHOT_MS = 10_000;
@@ -23,25 +20,26 @@ export interface LogSnapshots {
 }
 
 /**
- * Progress of the normaliser and of these groups on events.normalised, over connections that stay
- * open and are reopened after a failure.
+ * Progress of the groups behind these projections, over connections that stay open and are reopened
+ * after a failure.
  */
 export function logSnapshots({
   settings,
-  groups,
+  projections,
   name,
 }: {
   settings: KafkaSettings;
-  groups: readonly string[];
+  projections: readonly Projection[];
   name: string;
 }): LogSnapshots {
   const reader = new RangeReader({ settings, clientId: name, profile: 'single' });
   const progress = new GroupProgress({ settings, clientId: name });
+  const readers = hopsOf(projections);
   let known = new Map<string, number>();
 
   const fetchOnce = async (): Promise<Snapshot> => {
     const startedAt = Date.now();
-    const hops = await readHops(progress, groups);
+    const hops = await readHops(progress, readers);
     const next = nextRecords(hops);
     const appended = await appendTimes({ next, known, reader });
     known = appended;
@@ -69,19 +67,16 @@ export function logSnapshots({
  */
 async function readHops(
   progress: GroupProgress,
-  groups: readonly string[],
+  readers: readonly TopicReaders[],
 ): Promise<HopProgress[]> {
   const hops: HopProgress[] = [];
-  for (const [topic, readers] of [
-    [RAW, [NORMALISER_GROUP]],
-    [NORMALISED, groups],
-  ] as const) {
+  for (const { topic, groups } of readers) {
     const ends = await progress.ends(topic);
     const partitions = ends.map(({ partition }) => partition);
     const offsets = await Promise.all(
-      readers.map((group) => progress.committed(group, { topic, partitions })),
+      groups.map((group) => progress.committed(group, { topic, partitions })),
     );
-    for (const [at, group] of readers.entries()) {
+    for (const [at, group] of groups.entries()) {
       const byPartition = new Map(
         ends.map(({ partition, low, high }) => [
           partition,
@@ -110,16 +105,16 @@ async function appendTimes({ next, known, reader }: Query): Promise<Map<string, 
     else times.set(keyOf(record), time);
   }
   for await (const [position, message] of reader.firstRecords(missing, RECORDS_MS))
-    times.set(keyOf(position), appendedToRaw(message));
+    times.set(keyOf(position), appendedAt(message));
   return times;
 }
 
 /**
- * When the record, or for a row batch its first raw record, was appended to events.raw. Throws when
+ * When the record was appended, or for a row batch its first raw record to events.raw. Throws when
  * the value is no row batch: its freshness is unknown then.
  */
-function appendedToRaw({ topic, timestamp, value }: ConsumedMessage): number {
-  if (topic === RAW) return timestamp;
+function appendedAt({ topic, timestamp, value }: ConsumedMessage): number {
+  if (topic !== TOPIC.normalised) return timestamp;
   if (!value) throw new Error(`a record of ${topic} has no value`);
   return sliceRowBatch(value)?.head.appended_at ?? rowBatchCodec.decode(value).appended_at;
 }

@@ -1,18 +1,18 @@
-import { withDeadline } from '../../platform/deadline.ts';
-import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
-import type { Log } from '../../platform/log.ts';
-import type { LogRecord } from '../../ingest/log-record.ts';
-import { TOPIC } from '../../schemas/topology.ts';
-import type { ImportHold } from './import-hold.ts';
+import { withDeadline } from '../platform/deadline.ts';
+import type { KafkaSettings } from '../platform/kafka/connection.ts';
+import { connectProducer, type LogProducer } from '../platform/kafka/producer.ts';
+import type { Log } from '../platform/log.ts';
+import type { LogRecord } from './log-record.ts';
+import { TOPIC } from '../schemas/topology.ts';
+import type { WriterHold } from './writer-hold.ts';
 
-/** After this long without an acknowledgement a request answers 503. */
+/** A record without an acknowledgement after this time has failed. */
 const TIMEOUT_MS = 8000;
 const NONE_REFUSED: readonly LogRecord[] = [];
 const MAX_QUEUED = { records: 20_000, bytes: 128 * 1024 * 1024 };
 
-/** Publishes imported events to Kafka. */
-export interface ImportPublisher {
+/** Publishes records to Kafka, for processes that have no spool. */
+export interface LogPublisher {
   /** Partitions of events.raw, and of ingest.outcomes. Rejects while Kafka is unreachable. */
   partitions(): Promise<number>;
   /**
@@ -32,7 +32,7 @@ interface Connected {
  * Connects on first use and again after any failure: an idempotent producer that dropped a
  * record accepts no more.
  */
-export function importPublisher({
+export function logPublisher({
   settings,
   log,
   name,
@@ -41,8 +41,8 @@ export function importPublisher({
   settings: KafkaSettings;
   log: Log;
   name: string;
-  hold: ImportHold;
-}): ImportPublisher {
+  hold: WriterHold;
+}): LogPublisher {
   let connected: Promise<Connected> | undefined;
 
   const open = async (): Promise<Connected> => {
