@@ -10,6 +10,7 @@ interface Row {
   secret: Buffer;
   source?: string;
   app_id?: string;
+  channel?: string;
 }
 
 const OLD = makeSealingKey('old');
@@ -65,26 +66,34 @@ beforeEach(() => {
       },
     ],
     relays: [{ id: '3', account_id: '7', secret: old.seal('r', 'relay:7:3') }],
+    message_senders: [
+      {
+        ...{ id: '5', account_id: '7', channel: 'sms' },
+        secret: old.seal('m', 'message_sender:7:sms'),
+      },
+    ],
   };
 });
 
 describe('seal rotate', () => {
   it('seals every secret again under the first key, once', async () => {
-    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1003, current: 0, unreadable: 0 });
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 1004, current: 0, unreadable: 0 });
     const sealer = sealerOf(NEW);
     expect(
       tables['webhook_connections']
         ?.map(({ secret }) => sealer.open(secret, 'integration:7:event_pipeline'))
         .at(-1),
     ).toBe('s1001');
+    const sender = tables['message_senders']?.[0]?.secret ?? Buffer.alloc(0);
+    expect(sealer.open(sender, 'message_sender:7:sms')).toBe('m');
     expect(sealer.open(tables['relays']?.[0]?.secret ?? Buffer.alloc(0), 'relay:7:3')).toBe('r');
-    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 0, current: 1003, unreadable: 0 });
+    expect(await rotate(`${NEW},${OLD}`)).toEqual({ resealed: 0, current: 1004, unreadable: 0 });
     expect(JSON.stringify(audited)).toContain('secrets.resealed');
   });
 
   it('reports how many secrets it cannot open, and does not change them', async () => {
     const before = tables['relays']?.[0]?.secret;
-    await expect(rotate(NEW)).rejects.toThrow(/1003 cannot be opened: add the key/);
+    await expect(rotate(NEW)).rejects.toThrow(/1004 cannot be opened: add the key/);
     expect(tables['relays']?.[0]?.secret).toBe(before);
   });
 

@@ -1,6 +1,7 @@
 import { inboxSecretPurpose } from '../../events/channels/inbox-credential.ts';
 import { relayPurpose } from '../../events/relays/definition.ts';
 import { connectionPurpose, isWebhookSource } from '../../events/webhooks/sources.ts';
+import { senderPurpose } from '../../messaging/senders/sender.ts';
 import { recordAudit } from '../../platform/audit.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { SealError, type Sealer } from '../../platform/sealing.ts';
@@ -17,6 +18,8 @@ interface SealedRow {
   source?: string;
   /** Of app_inbox_secrets. */
   app_id?: string;
+  /** Of message_senders. */
+  channel?: string;
 }
 
 interface SealedTable {
@@ -49,6 +52,12 @@ const TABLES: readonly SealedTable[] = [
     columns: 'id, account_id, secret, app_id',
     purpose: ({ account_id, app_id }) =>
       inboxSecretPurpose({ accountId: Number(account_id), appId: Number(app_id) }),
+  },
+  {
+    table: 'message_senders',
+    columns: 'id, account_id, secret, channel',
+    purpose: ({ account_id, channel = '' }) =>
+      senderPurpose({ accountId: Number(account_id), channel }),
   },
 ];
 

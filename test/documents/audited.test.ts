@@ -9,7 +9,8 @@ const checkout = join(import.meta.dirname, '../..');
 const DECIDED = [
   ...['accounts', 'apps', 'write_keys', 'management_keys', 'members', 'memberships'],
   ...['segments', 'exports', 'relays', 'webhook_connections', 'short_links'],
-  ...['app_inbox_secrets', 'onsite_campaigns'],
+  ...['app_inbox_secrets', 'onsite_campaigns', 'message_senders', 'message_templates'],
+  ...['message_settings', 'campaigns'],
   ...['log_layout', 'written_schemas', 'dead_letters', 'erasures', 'erasure_keys'],
 ];
 

@@ -4,8 +4,10 @@
 CREATE TABLE message_senders (
   account_id bigint NOT NULL REFERENCES accounts,
   channel text NOT NULL,
+  -- the order in which secrets are sealed again
+  id bigserial UNIQUE,
   provider text NOT NULL,
-  -- messaging/senders/config.ts, without secrets
+  -- as it was given (messaging/senders), without secrets
   config json NOT NULL,
   -- platform/sealing.ts, purpose message_sender:ACCOUNT:CHANNEL; null: the provider needs none
   secret bytea,
@@ -45,6 +47,7 @@ CREATE TABLE message_template_versions (
   version integer NOT NULL,
   -- {subject?, title?, text?, html?, url?, data?}
   content json NOT NULL,
+  content_bytes integer NOT NULL GENERATED ALWAYS AS (octet_length(content::text)) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (template_id, version)
 );

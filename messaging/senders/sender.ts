@@ -1,0 +1,24 @@
+import type { Channel } from '../../events/channels/channel-change.ts';
+import type { JsonObject } from '../../events/json.ts';
+
+/** By what an account sends on a channel, as it is stored. */
+export interface StoredSender {
+  accountId: number;
+  channel: Channel;
+  /** For example `fcm`. */
+  provider: string;
+  /** As it was given, without secrets. */
+  config: JsonObject;
+  /** Sealed for senderPurpose; undefined: the provider needs none. */
+  secret: Buffer | undefined;
+  enabled: boolean;
+  /** Rises with each change. */
+  revision: number;
+  /** Nothing can be sent until somebody acts; undefined: it works. */
+  broken: { reason: string; at: number } | undefined;
+}
+
+/** The purpose under which the secret of a sender is sealed (platform/sealing.ts). */
+export function senderPurpose(sender: { accountId: number; channel: string }): string {
+  return `message_sender:${sender.accountId}:${sender.channel}`;
+}
