@@ -89,12 +89,14 @@ CREATE TABLE campaign_runs (
   campaign_id bigint NOT NULL REFERENCES campaigns,
   account_id bigint NOT NULL,
   cause text NOT NULL CHECK (cause IN ('send', 'recurrence')),
-  -- confirm: it is more than an hour late and waits for a person
+  -- confirm: it is more than an hour late and waits for a person, who makes it `scheduled` again with confirmed_at
   state text NOT NULL CHECK (state IN ('scheduled', 'confirm', 'planning', 'sending', 'finished', 'cancelled', 'missed', 'failed')),
   -- asked for by a person; the dispatcher obeys when it opens a message
   paused boolean NOT NULL DEFAULT false,
   cancelled boolean NOT NULL DEFAULT false,
   due_at timestamptz NOT NULL,
+  -- a person let it start late
+  confirmed_at timestamptz,
   -- the definition and its version when the run was asked for: later edits do not change it
   definition json NOT NULL,
   version integer NOT NULL,
@@ -111,10 +113,13 @@ CREATE TABLE campaign_runs (
   last_key text NOT NULL DEFAULT '',
   -- all chunks are written
   is_planned boolean NOT NULL DEFAULT false,
+  -- Of the planner. Without leased_by: it is not planned before leased_until.
   leased_by text,
   leased_until timestamptz,
   -- rises with each lease
   fence bigint NOT NULL DEFAULT 0,
+  -- the last lease: accounts take turns
+  turn_at timestamptz,
   -- retries end then, 24 h after the first chunk
   deadline_at timestamptz,
   finished_at timestamptz,
@@ -122,6 +127,10 @@ CREATE TABLE campaign_runs (
 );
 CREATE INDEX campaign_runs_campaign ON campaign_runs (campaign_id, id DESC);
 CREATE INDEX campaign_runs_active ON campaign_runs (due_at) WHERE state IN ('scheduled', 'confirm', 'planning', 'sending');
+-- What the planner has to do, and whose turn it is.
+CREATE INDEX campaign_runs_scheduled ON campaign_runs (due_at) WHERE state = 'scheduled';
+CREATE INDEX campaign_runs_planning ON campaign_runs (account_id, due_at, id) WHERE state = 'planning';
+CREATE INDEX campaign_runs_turns ON campaign_runs (account_id, turn_at DESC) WHERE turn_at IS NOT NULL;
 -- An instance of a recurrence is one run, whoever finds it due.
 CREATE UNIQUE INDEX campaign_runs_instance ON campaign_runs (campaign_id, due_at) WHERE cause = 'recurrence';
 
