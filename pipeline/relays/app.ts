@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { delay } from '../../platform/backoff.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { OutboundClient } from '../../platform/outbound/client.ts';
-import { addressRules } from '../../platform/outbound/outbound-settings.ts';
+import { outboundGuard } from '../../platform/outbound/outbound-settings.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { MAX_ERROR_BYTES } from '../../events/relays/retry.ts';
 import { attemptWith } from './attempt.ts';
@@ -59,8 +59,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
   const instance = config.KAFKA_INSTANCE_ID;
   const store = new RelayStore(database, `${instance}/${randomBytes(9).toString('base64url')}`);
   const client = new OutboundClient({
-    allowed: config.RELAY_ALLOW_HOSTS,
-    rules: addressRules(config),
+    ...outboundGuard(config),
     timeout: limits.attemptTimeout,
     excerptBytes: MAX_ERROR_BYTES,
   });

@@ -13,6 +13,11 @@ export class AllowedHosts {
     this.#names = new Set(entries.map(normaliseEntry));
   }
 
+  /** The entries of both. */
+  and(other: AllowedHosts): AllowedHosts {
+    return new AllowedHosts([...this.#names, ...other.#names]);
+  }
+
   /** `host` as URL.hostname writes it (IPv6 in brackets). */
   allows(host: string, port: number): boolean {
     return this.#names.has(host) || this.#names.has(`${host}:${port}`);

@@ -110,7 +110,7 @@ describe('the address guard', () => {
     expect(found).toEqual({
       kind: 'refused',
       message:
-        'rebound.example has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+        'rebound.example has an address where nothing is sent; OUTBOUND_ALLOW_HOSTS names exceptions',
     });
     expect(received).toEqual([]);
   });
@@ -123,7 +123,7 @@ describe('the address guard', () => {
       await post(to, 'http://crm.internal:1/'),
     ].map((found) => (found.kind === 'answered' ? '' : found.message));
     expect(messages).toEqual([
-      'crm.internal has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions',
+      'crm.internal has an address where nothing is sent; OUTBOUND_ALLOW_HOSTS names exceptions',
       'connect ECONNREFUSED crm.internal:1',
     ]);
   });
@@ -186,7 +186,7 @@ describe('the address guard', () => {
     expect(received).toEqual([]);
   });
 
-  test('allows a name of RELAY_ALLOW_HOSTS whatever it resolves to, on its port only', async () => {
+  test('allows a name of OUTBOUND_ALLOW_HOSTS whatever it resolves to, on its port only', async () => {
     const { port, received } = await receiver((_, response) => response.end());
     const to = client({ allow: [`crm.internal:${port}`] });
     expect(await post(to, `http://crm.internal:${port}/`)).toMatchObject({ status: 200 });

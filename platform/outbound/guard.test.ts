@@ -92,7 +92,7 @@ describe('the guard, before it resolves a name,', () => {
   });
 });
 
-describe('RELAY_ALLOW_HOSTS', () => {
+describe('OUTBOUND_ALLOW_HOSTS', () => {
   const read = (text: string) => allowedHosts({ doc: '' }).parse(text);
 
   test.each([

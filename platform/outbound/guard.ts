@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { AddressRules } from './address-rules.ts';
 import type { AllowedHosts } from './allowed-hosts.ts';
+import type { Resolve } from './resolve.ts';
 
 /**
  * The address is forbidden; the message says why. Another attempt cannot succeed.
@@ -17,6 +18,11 @@ export interface Guard {
   /** Hosts that the operator allows whatever their addresses and ports are. */
   allowed: AllowedHosts;
   rules: AddressRules;
+}
+
+/** The guard, with the only resolver whose answers connections may use. */
+export interface OutboundGuard extends Guard {
+  resolve: Resolve;
 }
 
 /** Host and port of a URL. */
@@ -49,21 +55,24 @@ export function guardedUrl(text: string, { allowed, rules }: Guard, base?: URL):
       'the URL holds a user or a password, which are not sent; sign with a secret',
     );
   if (url.port === '0') throw new AddressRefused('the URL names port 0');
-  const { host, port } = destinationOf(url);
-  if (allowed.allows(host, port)) return url;
-  const literal = host.startsWith('[') ? host.slice(1, -1) : host;
-  if (isIP(literal) !== 0) {
-    const kind = rules.forbidden(literal);
-    if (kind !== undefined)
-      throw new AddressRefused(
-        `${host} is ${kind}, where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
-      );
-  }
-  if (!rules.allowsPort(port))
+  const destination = destinationOf(url);
+  refuseDestination(destination, { allowed, rules });
+  if (!allowed.allows(destination.host, destination.port) && !rules.allowsPort(destination.port))
     throw new AddressRefused(
-      `nothing is sent to port ${port}; RELAY_ALLOW_PORTS names the ports, RELAY_ALLOW_HOSTS exceptions`,
+      `nothing is sent to port ${destination.port}; RELAY_ALLOW_PORTS names the ports, OUTBOUND_ALLOW_HOSTS exceptions`,
     );
   return url;
+}
+
+/** Throws AddressRefused for a numeric address where nothing may be sent. */
+export function refuseDestination({ host, port }: Destination, { allowed, rules }: Guard): void {
+  if (allowed.allows(host, port)) return;
+  const literal = host.startsWith('[') ? host.slice(1, -1) : host;
+  const kind = isIP(literal) === 0 ? undefined : rules.forbidden(literal);
+  if (kind !== undefined)
+    throw new AddressRefused(
+      `${host} is ${kind}, where nothing is sent; OUTBOUND_ALLOW_HOSTS names exceptions`,
+    );
 }
 
 /**
@@ -73,6 +82,6 @@ export function guardedUrl(text: string, { allowed, rules }: Guard, base?: URL):
 export function refuseForbidden(host: string, address: string, rules: AddressRules): void {
   if (rules.forbidden(address) === undefined) return;
   throw new AddressRefused(
-    `${host} has an address where nothing is sent; RELAY_ALLOW_HOSTS names exceptions`,
+    `${host} has an address where nothing is sent; OUTBOUND_ALLOW_HOSTS names exceptions`,
   );
 }

@@ -1,10 +1,9 @@
 import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Socket, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { AddressRules } from './address-rules.ts';
-import { AddressRefused, refuseForbidden, type Guard } from './guard.ts';
-import type { Resolve } from './resolve.ts';
+import type { OutboundGuard } from './guard.ts';
+import { guardedLookup, refuseConnected } from './guarded-lookup.ts';
 
 /** The options of createConnection that matter here. */
 interface ConnectionOptions {
@@ -41,7 +40,12 @@ const KEEP: AgentOptions = {
  * lookup, so that no other lookup can answer differently, and the address of the connected socket
  * again before a byte is written. They ignore proxies.
  */
-export function guardedAgents(options: Guard & { resolve: Resolve }): Agents {
+export function guardedAgents(
+  options: OutboundGuard & {
+    /** How long a connection without requests is kept, ms. */
+    keptFor?: number;
+  },
+): Agents {
   const guarded = <T extends ConnectionOptions>(
     connection: T,
     connect: (connection: T) => Duplex | null | undefined,
@@ -73,7 +77,7 @@ export function guardedAgents(options: Guard & { resolve: Resolve }): Agents {
     'http:': new GuardedHttpAgent(settings),
     'https:': new GuardedHttpsAgent(settings),
   });
-  const kept = agents(KEEP);
+  const kept = agents({ ...KEEP, timeout: options.keptFor ?? KEEP.timeout });
   const fresh = agents({ keepAlive: false });
   return {
     kept,
@@ -87,44 +91,4 @@ export function guardedAgents(options: Guard & { resolve: Resolve }): Agents {
 function hostOf({ host }: ConnectionOptions): string {
   const name = (host ?? '').toLowerCase();
   return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
-}
-
-/** Resolves a name; refuses it if any address is forbidden, as node:net picks one. */
-function guardedLookup({
-  resolve,
-  rules,
-}: {
-  resolve: Resolve;
-  /** Undefined: the operator allows the host whatever its addresses are. */
-  rules: AddressRules | undefined;
-}): LookupFunction {
-  return (host, { all }, done) => {
-    resolve(host).then(
-      (found) => {
-        try {
-          if (rules) for (const { address } of found) refuseForbidden(host, address, rules);
-        } catch (error) {
-          return done(error as Error, []);
-        }
-        const [first] = found;
-        if (!first) return done(new Error(`${host} has no address`), []);
-        return all === true ? done(null, found) : done(null, first.address, first.family);
-      },
-      (error: unknown) => done(error as Error, []),
-    );
-  };
-}
-
-/**
- * The last check, of the address that the system connected to. Buffered bytes are not sent.
- */
-function refuseConnected(socket: Duplex, host: string, rules: AddressRules): void {
-  socket.once('connect', () => {
-    try {
-      const address = (socket instanceof Socket ? socket.remoteAddress : undefined) ?? '';
-      refuseForbidden(host, address, rules);
-    } catch (error) {
-      socket.destroy(error instanceof AddressRefused ? error : new AddressRefused(String(error)));
-    }
-  });
 }

@@ -1,0 +1,91 @@
+import { truncateBytes } from '../../events/bytes.ts';
+import { isJsonObject, type JsonObject } from '../../events/json.ts';
+import type { ApiClient, ApiResult } from '../../platform/outbound/api-client.ts';
+import type { ProviderAnswer } from './provider.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** In total for one request, ms. */
+const REQUEST_MS = 30_000;
+const MAX_DETAIL_BYTES = 300;
+
+interface ApiCall {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  signal: AbortSignal;
+  /** Removed from what the provider says, in case it repeats it. */
+  secret: string;
+  /** Whether the provider recognises a message that it gets again. */
+  isIdempotent: boolean;
+  /** ms since the epoch */
+  now: () => number;
+  /** What an answer in JSON means; undefined: what its status means. */
+  read: (json: JsonObject, status: number) => ProviderAnswer | undefined;
+}
+
+/** One request to a provider with a JSON API, and what it came to. Never rejects. */
+export async function callApi(client: ApiClient, call: ApiCall): Promise<ProviderAnswer> {
+  const { url, headers, body, signal } = call;
+  const result = await client.post({ url, headers, body, signal, timeout: REQUEST_MS });
+  const answer = answerOf(result, call);
+  return answer.kind === 'accepted' ? answer : withoutSecret(answer, call.secret);
+}
+
+function answerOf(result: ApiResult, call: ApiCall): ProviderAnswer {
+  switch (result.kind) {
+    case 'not_sent':
+      return result.isRefused
+        ? { kind: 'broken', reason: 'address_refused', detail: result.message }
+        : { kind: 'retry', reason: 'unreachable', detail: result.message };
+    case 'lost':
+      return { kind: 'unknown', reason: 'no_answer', detail: result.message };
+    case 'answered': {
+      const json = jsonOf(result.body);
+      const afterMs = retryAfterMs(result.headers['retry-after'], call.now());
+      const { status, body } = result;
+      const answered = { status, detail: `HTTP ${status} ${body}`, afterMs };
+      return (json && call.read(json, status)) ?? answerOfStatus(answered, call);
+    }
+  }
+}
+
+/** What an HTTP status, or a code that is used like one, means. */
+export function answerOfStatus(
+  answered: { status: number; detail: string; afterMs?: number | undefined },
+  { isIdempotent }: { isIdempotent: boolean },
+): Exclude<ProviderAnswer, { kind: 'accepted' }> {
+  const { status, detail, afterMs } = answered;
+  const retry = (reason: string) => {
+    const answer = { kind: 'retry' as const, reason, detail };
+    return afterMs === undefined ? answer : { ...answer, afterMs };
+  };
+  if (status >= 200 && status < 300)
+    return { kind: 'unknown', reason: 'unreadable_answer', detail };
+  if (status === 429) return retry('rate_limited');
+  // A gateway lost the answer of the server behind it, which may have sent the message.
+  if ((status === 502 || status === 504) && !isIdempotent)
+    return { kind: 'unknown', reason: 'no_answer', detail };
+  if (status >= 500 || status === 408) return retry('unavailable');
+  if (status === 401 || status === 403) return { kind: 'broken', reason: 'credentials', detail };
+  // Redirects, and paths that do not exist: the URL is not that of the API.
+  if (status < 400 || status === 404 || status === 405)
+    return { kind: 'broken', reason: 'wrong_url', detail };
+  return { kind: 'rejected', reason: 'rejected_by_provider', detail };
+}
+
+function jsonOf(body: string): JsonObject | undefined {
+  try {
+    const json: unknown = JSON.parse(body);
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a provider says, short enough for a row and without the secret that it may repeat. */
+function withoutSecret<Answer extends { detail: string }>(answer: Answer, secret: string): Answer {
+  const line = answer.detail.replaceAll(/\s+/g, ' ').trim();
+  const forms = secret === '' ? [] : [secret, encodeURIComponent(secret)];
+  const shown = forms.reduce((text, form) => text.replaceAll(form, '[secret]'), line);
+  return { ...answer, detail: truncateBytes(shown, MAX_DETAIL_BYTES) };
+}
