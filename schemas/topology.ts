@@ -42,8 +42,8 @@ const YEAR_MS = 365 * DAY_MS;
  * `./ravand log grow` changes: raw partition p goes to normalised partition p. identity.commands is
  * kept as long as events.raw may be: a rebuild of the identities reads both. erasure.commands is
  * kept for ever: erasures are restored from it. channel.commands is kept for ever, and its number
- * of partitions never changes. messages.planned is copied into the dispatcher's queue within seconds;
- * messages.outcomes is kept as long as the rows that a rebuild makes of it.
+ * of partitions never changes. messages.planned is copied into the dispatcher's queue within
+ * seconds; messages.outcomes is kept longer than the rows that a rebuild makes of it.
  */
 export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.raw, partitions: 'EVENTS_PARTITIONS', retention: 'RAW_RETENTION' },
@@ -54,7 +54,7 @@ export const TOPICS: readonly TopicRow[] = [
   { topic: TOPIC.erasureCommands, partitions: 1, retention: 0 },
   { topic: TOPIC.channelCommands, partitions: CHANNEL_PARTITIONS, retention: 0 },
   { topic: TOPIC.messagesPlanned, partitions: MESSAGE_PARTITIONS, retention: 7 * DAY_MS },
-  { topic: TOPIC.messagesOutcomes, partitions: MESSAGE_PARTITIONS, retention: 400 * DAY_MS },
+  { topic: TOPIC.messagesOutcomes, partitions: MESSAGE_PARTITIONS, retention: 402 * DAY_MS },
   { topic: TOPIC.outcomes, partitions: 'EVENTS_PARTITIONS', retention: 'NORMALISED_RETENTION' },
 ];
 
@@ -112,6 +112,11 @@ export const SERVICES = [
     needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
   {
+    name: 'messages-sink',
+    folder: 'projections/messages',
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
+  {
     name: 'retention',
     folder: 'projections/retention',
     needs: ['migrate-clickhouse', 'migrate-postgres'],
@@ -143,6 +148,7 @@ export const GROUP = {
   catalogue: 'catalogue-sink',
   quality: 'quality-sink',
   addresses: 'addresses-sink',
+  messages: 'messages-sink',
   relays: 'relays',
 } as const;
 
@@ -171,6 +177,7 @@ export const CONSUMER_GROUPS: readonly ConsumerGroup[] = [
   { group: GROUP.identityCommands, topic: TOPIC.identityCommands, service: 'identities-sink' },
   { group: GROUP.quality, topic: TOPIC.outcomes, service: 'quality-sink' },
   { group: GROUP.addresses, topic: TOPIC.channelCommands, service: 'addresses-sink' },
+  { group: GROUP.messages, topic: TOPIC.messagesOutcomes, service: 'messages-sink' },
   ...[TOPIC.raw, TOPIC.verdicts, TOPIC.outcomes, TOPIC.dead].map((topic) => ({
     group: meteringGroup(topic),
     topic,
@@ -225,6 +232,13 @@ export const PROJECTIONS = {
     group: GROUP.quality,
     topic: TOPIC.outcomes,
     table: 'ingest_quality',
+    ttlDays: 400,
+  },
+  messages: {
+    service: 'messages-sink',
+    group: GROUP.messages,
+    topic: TOPIC.messagesOutcomes,
+    table: 'messages',
     ttlDays: 400,
   },
 } as const satisfies Readonly<Record<string, ProjectionRow>>;

@@ -46,6 +46,8 @@ describe('the schemas of records in the log', () => {
       'identity-command.v1': '682014daf4106120',
       'identity-command.v2': 'd6a990cc907c8f77',
       'ingest-outcome.v1': 'c6ea7c713c6b7ec2',
+      'message-chunk.v1': 'b93e2a53911e26be',
+      'message-outcome.v1': '63b02ef93cc74df3',
       'normalised-run.v1': 'd42423d23fd14f8b',
       'normalised-run.v2': '1b05b2b2bafdad7a',
       'raw-record.v1': '7bf96c175ed70486',

@@ -2,6 +2,8 @@ import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { MAX_RETENTION_DAYS, type Retentions } from '../../events/retention.ts';
 import { COMPARED_COLUMNS as EVENT_COLUMNS } from '../../projections/events/insert-batch.ts';
+import { MESSAGE_COLUMNS } from '../../projections/messages/rows.ts';
+import { VERSION_OFFSET, VERSION_PARTITION } from '../../projections/messages/version.ts';
 import { COLUMNS as PROFILE_COLUMNS } from '../../projections/profiles/profile-row.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { ProjectionName } from '../../schemas/topology.ts';
@@ -11,7 +13,10 @@ export interface TableComparison {
   /** Rows of the two tables that were compared. */
   live: number;
   rebuilt: number;
-  /** Units compared by count and checksum: offset ranges of events, distinct ids, account-days. */
+  /**
+   * Units compared by count and checksum: offset ranges of events, distinct ids, account-days, runs
+   * of campaigns.
+   */
   compared: number;
   equal: number;
   moved_on: number;
@@ -71,7 +76,19 @@ const SIDES: Readonly<Record<ProjectionName, Side>> = {
   quality: (options, table) =>
     `SELECT concat(toString(account_id), ' ', toString(day), ' ', kind, ' ', code) AS key, sum(cityHash64(field, sdk, app_id, gateway, sequence, count)) AS h, count() AS n, 0 AS moved
      FROM ${table} FINAL WHERE day > toDate(${retentionStart(options)}, 'Asia/Tehran') GROUP BY account_id, day, kind, code`,
+  messages: (options, table) =>
+    `SELECT concat(toString(account_id), ' ', toString(campaign_id), ' ', toString(run_id)) AS key, sum(${checksum(MESSAGE_COLUMNS)}) AS h, count() AS n, max(NOT (${outcomesRead(options)})) AS moved
+     FROM ${table} FINAL WHERE planned_at >= ${retentionStart(options)} GROUP BY account_id, campaign_id, run_id`,
 };
+
+/** Rows of `messages` whose records the rebuild has read. */
+function outcomesRead({ positions }: CompareOptions): string {
+  const conditions = Object.entries(positions).map(
+    ([partition, { next }]) =>
+      `${VERSION_PARTITION} = ${Number(partition)} AND ${VERSION_OFFSET} < ${next}`,
+  );
+  return conditions.length === 0 ? '0' : conditions.join(' OR ');
+}
 
 function eventPositions(options: CompareOptions, table: string, inside: string): string {
   return `SELECT concat(toString(_epoch), '/', toString(_partition), '/', toString(_offset), '/', toString(_index)) AS key, ${checksum(EVENT_COLUMNS)} AS h, 1 AS n, 0 AS moved FROM ${table} WHERE ${inside} AND ${comparableEvents(options)}`;

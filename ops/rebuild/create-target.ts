@@ -65,6 +65,7 @@ export async function createTarget(options: {
           }),
       });
     case 'quality':
-      throw new Error('quality is rebuilt from ingest.outcomes (projections/quality/rebuild.ts)');
+    case 'messages':
+      throw new Error(`${line.projection} is rebuilt from a topic of its own (fill.ts)`);
   }
 }

@@ -1,3 +1,4 @@
+import { keptFrom } from '../../events/retention.ts';
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
@@ -11,6 +12,10 @@ import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from '../../projections/quality/rebuild.ts';
+import { rebuildMessages } from '../../projections/messages/rebuild.ts';
+import { readRange } from '../../platform/kafka/read-range.ts';
+import { readEpochs } from '../../platform/log/epochs.ts';
+import { ErasureView } from '../../platform/log/erasures.ts';
 import { readLayout } from '../../platform/log/layout.ts';
 import { generationsOf } from './by-generation.ts';
 import { createTarget } from './create-target.ts';
@@ -138,8 +143,9 @@ export class Fill {
   async catchUp(exactly: boolean): Promise<boolean> {
     const { gracefulStop, line, job } = this.#options;
     if (job.plan.undoes !== undefined && FOLLOWS_BY_ITSELF.has(line.projection)) return true;
-    if (line.projection === 'quality') {
-      await gracefulStop.run(this.#rebuildQuality());
+    if (PROJECTION[line.projection].isOfOwnTopic) {
+      const isOfMessages = line.projection === 'messages';
+      await gracefulStop.run(isOfMessages ? this.#rebuildMessages() : this.#rebuildQuality());
       return true;
     }
     await this.#warmUpSeenKeys();
@@ -303,6 +309,40 @@ export class Fill {
         progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
       },
     });
+  }
+
+  /** Reads from where an earlier pass stopped: a swap reads only what came since. */
+  async #rebuildMessages(): Promise<void> {
+    const { connections, progress, gracefulStop } = this.#options;
+    const { settings, admin, clickhouse: client, database, log } = connections;
+    const { topic, group } = PROJECTION.messages;
+    const retentions = await readRetentions(database);
+    const now = Date.now();
+    const committed = await committedOffsets(admin, group, topic);
+    const ranges = (await topicEnds(admin, topic)).map(({ partition, low }) => ({
+      partition,
+      from: Math.max(low, this.#progress.get(partition)?.next ?? 0),
+      to: committed.get(partition) ?? low,
+    }));
+    const withoutErased = (await ErasureView.read(database, 'recorded')).reader(topic);
+    const reading = { settings, clientId: 'ravand-rebuild', signal: gracefulStop.readSignal };
+    await rebuildMessages({
+      ...{ client, cluster: settings.CLICKHOUSE_CLUSTER, table: this.#table, log, ranges },
+      epochs: await readEpochs(database, topic),
+      keptFrom: (accountId) => keptFrom(retentions, accountId, now),
+      async *read(range) {
+        for await (const messages of readRange({ ...reading, range: { topic, ...range } }))
+          yield messages.map(withoutErased);
+      },
+      stored: (partition, next, { records, rows }) => {
+        gracefulStop.progressed();
+        this.#progress.set(partition, { next, place: { offset: next - 1, index: LAST_INDEX } });
+        this.#counts.records += records;
+        this.#counts.rows += rows;
+        progress({ records: this.#counts.records, left: 0, rows: this.#counts.rows });
+      },
+    });
+    await this.#options.owned.update({ positions: this.positions, counts: this.counts });
   }
 }
 

@@ -1,4 +1,9 @@
-import { TOPIC } from '../../schemas/topology.ts';
+import { TOPIC, type Topic } from '../../schemas/topology.ts';
+import {
+  VERSION_EPOCH,
+  VERSION_OFFSET,
+  VERSION_PARTITION,
+} from '../../projections/messages/version.ts';
 import { offsetsAt, topicEnds } from '../../platform/kafka/admin.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { timeText } from '../../cli/format.ts';
@@ -42,20 +47,44 @@ export async function logGaps(options: GapOptions): Promise<string[]> {
           `${what}, of ${timeText(first.timestamp)}: ${keeps === undefined ? 'the table is computed from all events' : `the table keeps ${keeps} days`}`,
         );
   }
-  if (topic === TOPIC.raw) gaps.push(...(await replacedRecords(connections)));
+  if (topic === TOPIC.raw) gaps.push(...(await replacedRecords(connections, REPLACED_EVENTS)));
+  if (topic === TOPIC.messagesOutcomes)
+    gaps.push(...(await replacedRecords(connections, REPLACED_OUTCOMES)));
   return gaps;
 }
 
-/** Rows of `events` whose raw records were replaced by those of a later epoch. */
-async function replacedRecords({ database, clickhouse }: Connections): Promise<string[]> {
+/** How rows say which record they are made of. */
+interface Replaced {
+  topic: Topic;
+  table: string;
+  /** Rows of {partition}, of an epoch before {epoch}, from the offset {at} on. */
+  condition: string;
+}
+
+const REPLACED_EVENTS: Replaced = {
+  topic: TOPIC.raw,
+  table: 'events',
+  condition: `_partition = {partition:UInt16} AND _epoch < {epoch:UInt16} AND _offset >= {at:UInt64}`,
+};
+const REPLACED_OUTCOMES: Replaced = {
+  topic: TOPIC.messagesOutcomes,
+  table: 'messages FINAL',
+  condition: `${VERSION_PARTITION} = {partition:UInt16} AND ${VERSION_EPOCH} < {epoch:UInt16} AND ${VERSION_OFFSET} >= {at:UInt64}`,
+};
+
+/** Stored rows whose records were replaced by those of a later epoch. */
+async function replacedRecords(
+  { database, clickhouse }: Connections,
+  { topic, table, condition }: Replaced,
+): Promise<string[]> {
   const { rows: starts } = await database.query<{ partition: number; epoch: number; at: string }>(
     'SELECT partition, epoch, first_offset AS at FROM log_epochs WHERE topic = $1 ORDER BY partition, epoch',
-    [TOPIC.raw],
+    [topic],
   );
   const gaps: string[] = [];
   for (const { partition, epoch, at } of starts) {
     const answer = await clickhouse.query({
-      query: `SELECT count() AS n FROM events WHERE _partition = {partition:UInt16} AND _epoch < {epoch:UInt16} AND _offset >= {at:UInt64}`,
+      query: `SELECT count() AS n FROM ${table} WHERE ${condition}`,
       query_params: { partition, epoch, at: Number(at) },
       format: 'JSONEachRow',
       clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_execution_time: 600 },
@@ -63,7 +92,7 @@ async function replacedRecords({ database, clickhouse }: Connections): Promise<s
     const [found] = await answer.json<{ n: number }>();
     if (found && found.n > 0)
       gaps.push(
-        `events.raw ${partition} was replaced from offset ${at} on (epoch ${epoch}): ${found.n} stored rows are not in it any more`,
+        `${topic} ${partition} was replaced from offset ${at} on (epoch ${epoch}): ${found.n} stored rows are not in it any more`,
       );
   }
   return gaps;

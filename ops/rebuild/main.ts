@@ -13,7 +13,7 @@ import { KEPT_DAYS } from './former-tables.ts';
 import { liveService, swap } from './swap.ts';
 import { abandonJob, openJob, openUndo } from './open-job.ts';
 import { swapObstacle } from './swap-obstacles.ts';
-import { PROJECTION } from './projections.ts';
+import { PROJECTION, sourceTopic } from './projections.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { requireAgreedLog } from '../log/agreed-log.ts';
 import { logGaps } from './log-coverage.ts';
@@ -80,10 +80,9 @@ async function rebuild(
   line: RebuildLine,
   { stop, homeDir }: { stop: AbortSignal; homeDir: string },
 ): Promise<number> {
-  const projection = PROJECTION[line.projection];
   const began = performance.now();
-  const table = `${projection.table}_${line.suffix}`;
-  const source = line.projection === 'quality' ? projection.topic : `events.${line.source}`;
+  const table = `${PROJECTION[line.projection].table}_${line.suffix}`;
+  const source = sourceTopic(line);
   const report: Report = {
     ...{ projection: line.projection, table, job: null, state: 'stopped', source },
     ...{ records: 0, rows: 0, seconds: 0, shortest_window: null, comparison: null },
@@ -128,7 +127,7 @@ async function runRebuild(
 ): Promise<void> {
   const { admin, database, settings } = connections;
   const { keepsDays: keeps, topic, service, group } = PROJECTION[asked.projection];
-  const source = asked.projection === 'quality' ? topic : (`events.${asked.source}` as const);
+  const source = sourceTopic(asked);
   await gracefulStop.run(requireAgreedLog(connections, [source, topic, TOPIC.verdicts]));
   report.gaps = await gracefulStop.run(
     logGaps({

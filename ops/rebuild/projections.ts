@@ -1,4 +1,4 @@
-import { PROJECTIONS, TOPIC, type ProjectionName } from '../../schemas/topology.ts';
+import { PROJECTIONS, TOPIC, type ProjectionName, type Topic } from '../../schemas/topology.ts';
 
 interface Projection {
   /** The live table. */
@@ -7,7 +7,9 @@ interface Projection {
   service: string;
   group: string;
   /** The log that a rebuild reads. */
-  topic: string;
+  topic: Topic;
+  /** It is not made of events: a rebuild reads this topic alone, whatever --source says. */
+  isOfOwnTopic: boolean;
   /**
    * Days that the table keeps; undefined: unlimited, so the log must reach back to its beginning.
    */
@@ -23,7 +25,20 @@ export const PROJECTION: Readonly<Record<ProjectionName, Projection>> = {
   identities: projection('identities'),
   catalogue: projection('catalogue'),
   quality: projection('quality'),
+  messages: projection('messages'),
 };
+
+/** The log that a rebuild reads. */
+export function sourceTopic({
+  projection: name,
+  source,
+}: {
+  projection: ProjectionName;
+  source: 'raw' | 'normalised';
+}): Topic {
+  const { isOfOwnTopic, topic } = PROJECTION[name];
+  return isOfOwnTopic ? topic : source === 'raw' ? TOPIC.raw : TOPIC.normalised;
+}
 
 function projection(name: ProjectionName): Projection {
   const { table, service, group, topic, ttlDays } = PROJECTIONS[name];
@@ -32,6 +47,7 @@ function projection(name: ProjectionName): Projection {
     service,
     group,
     topic: topic === TOPIC.normalised ? TOPIC.raw : topic,
+    isOfOwnTopic: topic !== TOPIC.normalised,
     keepsDays: ttlDays === undefined ? undefined : ttlDays + MARGIN_DAYS,
   };
 }

@@ -2,6 +2,7 @@ import { parseLine } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
 import { tableSuffix } from '../replay/request.ts';
 import { PROJECTIONS, type ProjectionName } from '../../schemas/topology.ts';
+import { PROJECTION } from './projections.ts';
 
 const PROJECTION_NAMES = Object.keys(PROJECTIONS) as ProjectionName[];
 
@@ -54,8 +55,9 @@ export function parseRebuildLine(args: string[]): RebuildLine {
   const { source = 'raw' } = values;
   if (source !== 'raw' && source !== 'normalised')
     throw new CommandError(`--source ${source}: raw or normalised`, 2);
-  if (projection === 'quality' && values.source !== undefined)
-    throw new CommandError('quality is rebuilt from ingest.outcomes: leave --source out', 2);
+  const { isOfOwnTopic, topic } = PROJECTION[projection];
+  if (isOfOwnTopic && values.source !== undefined)
+    throw new CommandError(`${projection} is rebuilt from ${topic}: leave --source out`, 2);
   if (
     values.cancel === true &&
     (values.compare === true || values.swap === true || values.source !== undefined)

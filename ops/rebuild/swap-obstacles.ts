@@ -42,7 +42,7 @@ async function changesSince(
   database: Pick<Database, 'query'>,
   { line, since }: { line: RebuildLine; since: number },
 ): Promise<string | undefined> {
-  if (line.projection === 'quality') return undefined;
+  if (PROJECTION[line.projection].isOfOwnTopic) return undefined;
   const from = new Date(since);
   // Only replays of earlier releases changed more than `events`: they revived dead letters.
   const count = line.projection === 'events' ? 'new' : 'revived';

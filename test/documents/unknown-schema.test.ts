@@ -81,7 +81,7 @@ describe('a record of a newer release', () => {
     })).filter(({ app }) => app.includes('startPartitionConsumer'));
     expect(consuming.map(({ folder }) => folder)).toEqual([
       'pipeline/normalise',
-      ...['events', 'profiles', 'identities', 'catalogue', 'quality', 'addresses'].map(
+      ...['events', 'profiles', 'identities', 'catalogue', 'quality', 'addresses', 'messages'].map(
         (name) => `projections/${name}`,
       ),
       ...['pipeline/metering', 'pipeline/relays'],

@@ -248,3 +248,10 @@ CREATE TABLE announced_opt_outs (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (account_id, user_id, channel)
 );
+
+-- The key of the ids of message_sent, message_failed and message_withheld (events/messages/platform-event.ts): nobody can send an event under one first. It never changes, so that an event that is written again has the same id.
+CREATE TABLE platform_event_key (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  key bytea NOT NULL CHECK (octet_length(key) = 32)
+);
+INSERT INTO platform_event_key (key) VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));

@@ -1,4 +1,4 @@
--- One outcome of each message (MESSAGING.md, Event-sourced). A record that is read again replaces its row.
+-- One outcome of each message (MESSAGING.md, Event-sourced). A record that is read again replaces its row. Nothing writes a row again, so each insert is synced; expired rows go with their whole part (0022), and readers leave out older ones (platform/clickhouse/kept-messages.ts).
 CREATE TABLE IF NOT EXISTS messages (
   account_id UInt64,
   message_id String,
@@ -20,14 +20,17 @@ CREATE TABLE IF NOT EXISTS messages (
   planned_at DateTime64(3, 'UTC'),
   finished_at DateTime64(3, 'UTC'),
   attempts UInt16,
-  -- of the position in messages.outcomes: a later record wins
+  -- of the position in messages.outcomes (projections/messages/version.ts): a later record wins
   version UInt64,
-  INDEX message_ids message_id TYPE bloom_filter(0.01) GRANULARITY 4
+  -- as in events: whose message it is
+  _person UInt64 MATERIALIZED sipHash64(person_id),
+  INDEX message_ids message_id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(planned_at)
 ORDER BY (account_id, campaign_id, run_id, message_id)
-TTL toDateTime(planned_at) + INTERVAL 400 DAY;
+TTL toDateTime(planned_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1;
 
 -- Audiences as runs found them (pipeline/planner). Rows of an attempt that its run does not name (campaign_runs.freeze_attempt) are of a freeze that did not end.
 CREATE TABLE IF NOT EXISTS campaign_recipients (
@@ -36,6 +39,7 @@ CREATE TABLE IF NOT EXISTS campaign_recipients (
   attempt UInt32,
   -- hexadecimal: the order of the chunks
   key String,
+  -- empty: erased
   person_id String,
   user_id String,
   is_control Bool,
@@ -44,4 +48,5 @@ CREATE TABLE IF NOT EXISTS campaign_recipients (
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(frozen_at)
 ORDER BY (account_id, run_id, attempt, key)
-TTL toDateTime(frozen_at) + INTERVAL 400 DAY;
+TTL toDateTime(frozen_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1;

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { migratedDatabase } from '../postgres/testing/migrated-database.ts';
+import { readEventKey } from './event-key.ts';
+
+it('each installation has a key of 32 bytes of its own, and no second one', async () => {
+  const [one, other] = await Promise.all([
+    migratedDatabase(['0001', '0060']),
+    migratedDatabase(['0001', '0060']),
+  ]);
+  try {
+    const key = await readEventKey(one.database);
+    expect(key).toHaveLength(32);
+    expect(await readEventKey(one.database)).toEqual(key);
+    expect(await readEventKey(other.database)).not.toEqual(key);
+    await expect(
+      one.database.query(`INSERT INTO platform_event_key (key) SELECT key FROM platform_event_key`),
+    ).rejects.toThrow();
+  } finally {
+    await Promise.all([one.close(), other.close()]);
+  }
+}, 60_000);

@@ -1,0 +1,48 @@
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
+import type { ServiceContext } from '../../platform/run-service.ts';
+import { GROUP, TOPIC } from '../../schemas/topology.ts';
+import type { MessagesConfig } from './config.ts';
+import { messageMetrics } from './metrics.ts';
+import { messagesTask } from './task.ts';
+
+/** Between two inserts of a partition: each of them is synced. */
+const INTERVAL_MS = 1000;
+
+export async function start(context: ServiceContext<MessagesConfig>): Promise<void> {
+  const { config, log, registry, crash, onShutdown } = context;
+  const name = 'ravand-messages-sink';
+  const clickhouse = connectClickhouse({ settings: config, name });
+  onShutdown('clickhouse', () => clickhouse.close());
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  onShutdown('postgres', () => database.end());
+  const metrics = messageMetrics(registry);
+  const cluster = config.CLICKHOUSE_CLUSTER;
+  const consumer = await startPartitionConsumer({
+    settings: config,
+    log,
+    registry,
+    groupId: GROUP.messages,
+    clientId: name,
+    instanceId: config.KAFKA_INSTANCE_ID,
+    topic: TOPIC.messagesOutcomes,
+    evidence: { database, before: 'process' },
+    batch: {
+      ...{ records: 10_000, bytes: 8 * 1024 * 1024, linger: 100, interval: INTERVAL_MS },
+      isInsert: true,
+    },
+    assigned: (partition, _committed, fenced) =>
+      messagesTask(
+        {
+          ...{ clickhouse, database, cluster, log, metrics },
+          signal: AbortSignal.any([context.signal, fenced]),
+        },
+        partition,
+      ),
+    crash,
+  });
+  const admin = await context.openAdminPort({ notReady: () => consumer.problems() });
+  onShutdown('consumer', () => consumer.close());
+  log.info({ admin }, 'the sink of messages is running');
+}
