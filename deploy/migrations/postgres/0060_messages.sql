@@ -203,12 +203,13 @@ CREATE TABLE message_outbox (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- Transactional messages by idempotency key (management 3.4).
+-- Transactional messages by idempotency key (management 3.4), for API_IDEMPOTENCY_RETENTION.
+CREATE SEQUENCE transactional_fences;
 CREATE TABLE transactional_messages (
   account_id bigint NOT NULL,
   idempotency_key text NOT NULL,
-  -- rises with each reservation: only the newest one may send or settle
-  fence bigint NOT NULL DEFAULT 1,
+  -- of the newest reservation, which alone may send or settle; never the same again, also when the row was removed meanwhile
+  fence bigint NOT NULL DEFAULT nextval('transactional_fences'),
   reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- a provider was called, or is about to be: an answer that is missing is outcome_unknown
   opened_at timestamptz,
@@ -219,17 +220,19 @@ CREATE TABLE transactional_messages (
 );
 CREATE INDEX transactional_messages_age ON transactional_messages (reserved_at);
 
--- Marketing messages that count for a frequency cap, reserved when they are opened.
+-- Marketing messages that count for a frequency cap (messaging/caps). One row of each person, because the row is what makes the count atomic: a statement that waits for it sees what the other one wrote.
 CREATE TABLE message_caps (
   account_id bigint NOT NULL,
   channel text NOT NULL,
-  -- the canonical person
+  -- personKey of the canonical person (events/messages/message-id.ts)
   person text NOT NULL,
-  message_id text NOT NULL,
-  sent_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (account_id, channel, person, message_id)
+  -- when each message was reserved, ms since the epoch, by message id
+  reserved jsonb NOT NULL,
+  -- nothing in it counts any more
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (account_id, channel, person)
 );
-CREATE INDEX message_caps_age ON message_caps (sent_at);
+CREATE INDEX message_caps_expired ON message_caps (expires_at);
 
 -- Of people who were merged after the freeze: under which of their names the run sends (reason `merged` for the others).
 CREATE TABLE campaign_run_merged (
