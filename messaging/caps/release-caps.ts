@@ -5,7 +5,7 @@ type Queries = Pick<Database, 'query'>;
 
 /**
  * Gives the places of messages back that were not sent: common table expressions `caps_locked` and
- * `caps_released`, for the statement that settles them. Each parameter is a placeholder: $1 for
+ * `caps_released`, for the statement that finishes them. Each parameter is a placeholder: $1 for
  * example. Rows are locked in the order in which they are reserved.
  */
 export function releaseCapsSql(parameters: {

@@ -32,8 +32,8 @@ const RESERVE = `INSERT INTO message_caps AS c (account_id, channel, person, res
 
 /**
  * Reserves places under the cap, before the messages are opened, and resolves with the ids of those
- * that have one; the others are skipped as `frequency_cap`. A message that has a place keeps it. What
- * is not sent in the end is released, or its place is taken until the cap's hours are over.
+ * that have one; the others are skipped as `frequency_cap`. A message that has a place keeps it.
+ * What is not sent in the end is released, or it counts until the cap's hours are over.
  * @param of.now ms since the epoch
  */
 export async function reserveCaps(
@@ -46,8 +46,7 @@ export async function reserveCaps(
   // A statement writes a row once: several messages of one person take one statement each.
   for (let left = [...messages]; left.length > 0;) {
     const first = new Map<string, CappedMessage>();
-    for (const message of left)
-      if (!first.has(message.person)) first.set(message.person, message);
+    for (const message of left) if (!first.has(message.person)) first.set(message.person, message);
     const wave = [...first.values()];
     const { rows } = await database.query<{ person: string }>(RESERVE, [
       ...[of.accountId, of.channel],

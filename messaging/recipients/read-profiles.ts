@@ -1,0 +1,98 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { PROFILE_COLUMNS } from '../../events/traits.ts';
+import { unsignedLength, writeUnsigned } from '../../schemas/varint.ts';
+import { SqlParams } from '../../platform/clickhouse/sql.ts';
+import type { StoredProfile } from './merge-profiles.ts';
+
+/** A distinct id whose profile is wanted. */
+export interface ProfileName {
+  accountId: number;
+  name: string;
+  /** One of several names of a person: when its traits were written matters. */
+  isMerged: boolean;
+}
+
+interface ProfilesQuestion {
+  client: Pick<ClickHouseClient, 'query'>;
+  names: readonly ProfileName[];
+  /** Traits and columns that templates name; undefined: all. */
+  variables: readonly string[] | undefined;
+  signal: AbortSignal;
+}
+
+interface Row extends Record<(typeof PROFILE_COLUMNS)[number], string> {
+  account: number;
+  name: string;
+  events: number;
+  traits: Record<string, string>;
+  numbers: Record<string, number>;
+  stamps: Record<string, string>;
+}
+
+/** Read whatever templates name: they say where a message goes, and whether it may. */
+const ALWAYS: readonly string[] = [
+  ...['email', 'phone', 'email_opt_in', 'sms_opt_in', 'push_opt_in'],
+];
+const SECONDS = 10;
+
+/**
+ * The stored profiles of distinct ids, in one statement that looks each up by the primary key.
+ * Names without a profile are absent. Rejects when ClickHouse does not answer.
+ * @returns by profileKey
+ */
+export async function readProfiles(
+  question: ProfilesQuestion,
+): Promise<Map<string, StoredProfile>> {
+  const { client, names, variables, signal } = question;
+  if (names.length === 0) return new Map();
+  const found = new Map<string, { events: number; profile: StoredProfile }>();
+  const wanted = variables && new Set([...ALWAYS, ...variables]);
+  const columns = PROFILE_COLUMNS.filter((column) => wanted?.has(column) ?? true);
+  const params = new SqlParams();
+  const kept = (map: string) =>
+    wanted ? `mapFilter((key, value) -> ${params.isTextIn('key', [...wanted])}, ${map})` : map;
+  // A stamp is one number of 128 bits: as a text of equal length it is exact, and in order.
+  const stamps = kept(
+    `mapApply((key, stamp) -> (key, leftPad(toString(stamp), 39, '0')), _stamps)`,
+  );
+  const answer = await client.query({
+    query: `SELECT account_id AS account, name, event_count AS events, ${columns.join(', ')}, ${kept('traits')} AS traits, ${kept('trait_numbers')} AS numbers,
+        if((account_id, name) IN (${namesSql(names.filter(({ isMerged }) => isMerged))}), ${stamps}, map()) AS stamps
+      FROM profiles WHERE (account_id, name) IN (${namesSql(names)})`,
+    query_params: params.values(),
+    use_multipart_params_auto: true,
+    format: 'JSONEachRow',
+    abort_signal: signal,
+    clickhouse_settings: {
+      max_execution_time: SECONDS,
+      max_query_size: '100000000',
+      output_format_json_quote_64bit_integers: 0,
+      use_query_cache: 0,
+    },
+  });
+  for await (const rows of answer.stream<Row>())
+    for (const line of rows) {
+      const { account, name, events, traits, numbers, stamps: written, ...texts } = line.json();
+      const key = profileKey({ accountId: account, name });
+      // Unmerged parts hold older states of a distinct id: the one with most events counts.
+      if (events < (found.get(key)?.events ?? 0)) continue;
+      found.set(key, { events, profile: { columns: texts, traits, numbers, stamps: written } });
+    }
+  return new Map([...found].map(([key, { profile }]) => [key, profile]));
+}
+
+export function profileKey({ accountId, name }: Pick<ProfileName, 'accountId' | 'name'>): string {
+  return `${accountId} ${name}`;
+}
+
+/** Names are bytes in the statement: a parameter would be limited to 128 KiB. */
+function namesSql(names: readonly ProfileName[]): string {
+  const bytes = names.map(({ accountId, name }) => {
+    const text = Buffer.from(name);
+    const head = Buffer.alloc(8 + unsignedLength(text.length));
+    head.writeBigUInt64LE(BigInt(accountId));
+    writeUnsigned(text.length, head, 8);
+    return Buffer.concat([head, text]);
+  });
+  return `SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${Buffer.concat(bytes).toString('hex')}'))`;
+}
