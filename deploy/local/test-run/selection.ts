@@ -16,10 +16,14 @@ export interface Selection {
 }
 
 /**
- * Tests after which the log is another one: its topics have other names or more partitions, it went
- * back, or another release ran. Others could not count on what they find.
+ * Tests that have a stack of their own. After most of them the log is another one: its topics have
+ * other names or more partitions, it went back, or another release ran; others could not count on
+ * what they find. The rest takes minutes, most of which it waits: beside others it costs nothing.
  */
 export const ALONE: readonly string[] = [
+  'test/integration/operate/dlq.test.ts',
+  'test/integration/quota/meters.test.ts',
+  'test/integration/replay/stop.test.ts',
   'test/integration/erase/erase.test.ts',
   'test/integration/operate/rewrite-topic.test.ts',
   'test/guarantees/erasure.test.ts',

@@ -54,7 +54,8 @@ export async function ask({ method = 'POST', path, headers = {}, body }: Sent): 
 }
 
 /**
- * Sends raw bytes; resolves with everything received until the host closes, or is silent for 1 s.
+ * Sends raw bytes; resolves with everything received until the host closes, or is silent for 1 s
+ * behind an answer.
  */
 export async function askRaw(bytes: string | Buffer): Promise<string> {
   const url = new URL(readyStack().ingest_url);
@@ -65,8 +66,12 @@ export async function askRaw(bytes: string | Buffer): Promise<string> {
       socket.destroy();
       resolve(Buffer.concat(chunks).toString());
     };
-    socket.setTimeout(1000, end);
-    socket.on('data', (chunk) => chunks.push(chunk));
+    // A busy machine may take its time to answer; behind an answer, nothing more is expected.
+    socket.setTimeout(10_000, end);
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      socket.setTimeout(1000);
+    });
     socket.on('error', reject);
     socket.on('close', end);
   });
