@@ -14,7 +14,8 @@ let recipientOf: RecipientOf;
 
 beforeAll(async () => {
   engine = new PGlite();
-  for (const name of ['0001_accounts', '0004_identities', '0050_channels', '0053_tracking', '0056_person_channels'])
+  const migrations = ['0001_accounts', '0004_identities', '0050_channels', '0053_tracking'];
+  for (const name of [...migrations, '0056_person_channels'])
     await engine.exec(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));
   recipientOf = connectRecipientStore({
     query: engine.query.bind(engine) as unknown as Database['query'],
