@@ -1,10 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-
-/** At most so many marketing messages to a person on a channel within so many hours. */
-export interface FrequencyCap {
-  messages: number;
-  hours: number;
-}
+import type { FrequencyCap } from '../settings/settings.ts';
 
 /** A message that counts for a cap while it is reserved. */
 export interface CappedMessage {

@@ -51,13 +51,17 @@ export async function readProfiles(
   const params = new SqlParams();
   const kept = (map: string) =>
     wanted ? `mapFilter((key, value) -> ${params.isTextIn('key', [...wanted])}, ${map})` : map;
-  // A stamp is one number of 128 bits: as a text of equal length it is exact, and in order.
-  const stamps = kept(
-    `mapApply((key, stamp) -> (key, leftPad(toString(stamp), 39, '0')), _stamps)`,
-  );
+  const merged = names.filter(({ isMerged }) => isMerged);
+  // A time of writing is one number of 128 bits: as a text of equal length it is exact.
+  const written = kept(`mapApply((key, at) -> (key, leftPad(toString(at), 39, '0')), _stamps)`);
+  const none = `CAST(map(), 'Map(String, String)')`;
+  const stamps =
+    merged.length === 0
+      ? none
+      : `if((account_id, name) IN (${namesSql(merged)}), ${written}, ${none})`;
   const answer = await client.query({
     query: `SELECT account_id AS account, name, event_count AS events, ${columns.join(', ')}, ${kept('traits')} AS traits, ${kept('trait_numbers')} AS numbers,
-        if((account_id, name) IN (${namesSql(names.filter(({ isMerged }) => isMerged))}), ${stamps}, map()) AS stamps
+        ${stamps} AS stamps
       FROM profiles WHERE (account_id, name) IN (${namesSql(names)})`,
     query_params: params.values(),
     use_multipart_params_auto: true,
@@ -72,11 +76,11 @@ export async function readProfiles(
   });
   for await (const rows of answer.stream<Row>())
     for (const line of rows) {
-      const { account, name, events, traits, numbers, stamps: written, ...texts } = line.json();
+      const { account, name, events, traits, numbers, stamps: writtenAt, ...texts } = line.json();
       const key = profileKey({ accountId: account, name });
       // Unmerged parts hold older states of a distinct id: the one with most events counts.
       if (events < (found.get(key)?.events ?? 0)) continue;
-      found.set(key, { events, profile: { columns: texts, traits, numbers, stamps: written } });
+      found.set(key, { events, profile: { columns: texts, traits, numbers, stamps: writtenAt } });
     }
   return new Map([...found].map(([key, { profile }]) => [key, profile]));
 }

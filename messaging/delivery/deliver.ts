@@ -1,0 +1,33 @@
+import type { Provider, ProviderMessage, Target } from '../providers/provider.ts';
+import { decideDelivery, type DeliveryStatus } from './decide-delivery.ts';
+
+/** A target that will never work, and what the provider said. */
+export interface DeadTarget {
+  target: Target;
+  reason: string;
+}
+
+/** What the calls for one message came to. */
+export type Delivery = DeliveryStatus & {
+  /** Calls of the provider. */
+  calls: number;
+  dead: readonly DeadTarget[];
+};
+
+/**
+ * Hands one message to its targets, all at once: at most ten. It is `sent` when one was accepted.
+ * Never rejects; ends when the provider's calls do.
+ * @param messages one of each target; not empty
+ */
+export async function deliver(
+  provider: Pick<Provider, 'send'>,
+  messages: readonly ProviderMessage[],
+  options: { signal: AbortSignal },
+): Promise<Delivery> {
+  const answers = await Promise.all(messages.map((message) => provider.send(message, options)));
+  const dead = messages.flatMap(({ to }, at): DeadTarget[] => {
+    const answer = answers[at];
+    return answer?.kind === 'dead_address' ? [{ target: to, reason: answer.reason }] : [];
+  });
+  return { ...decideDelivery(answers), calls: messages.length, dead };
+}
