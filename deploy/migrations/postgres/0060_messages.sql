@@ -204,15 +204,16 @@ CREATE TABLE message_outbox (
 );
 
 -- Transactional messages by idempotency key (management 3.4), for API_IDEMPOTENCY_RETENTION.
-CREATE SEQUENCE transactional_fences;
 CREATE TABLE transactional_messages (
   account_id bigint NOT NULL,
   idempotency_key text NOT NULL,
-  -- of the newest reservation, which alone may send or settle; never the same again, also when the row was removed meanwhile
-  fence bigint NOT NULL DEFAULT nextval('transactional_fences'),
+  -- random, of the newest reservation, which alone may send or settle: never the same again, also when the row was removed meanwhile
+  fence bigint NOT NULL,
   reserved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- a provider was called, or is about to be: an answer that is missing is outcome_unknown
   opened_at timestamptz,
+  -- provider and revision of the sender that was called; one that takes no message twice may be called again
+  opened_with text NOT NULL DEFAULT '',
   -- the answer to the request; null: in flight
   result json,
   finished_at timestamptz,
