@@ -188,7 +188,8 @@ CREATE TABLE message_totals (
 -- Sent messages of a Jalali month (as meters count events), transactional ones too.
 CREATE TABLE message_meters (
   account_id bigint NOT NULL,
-  month integer NOT NULL,
+  -- YYYY-MM
+  month text NOT NULL,
   channel text NOT NULL,
   messages bigint NOT NULL,
   PRIMARY KEY (account_id, month, channel)
