@@ -67,7 +67,7 @@ function notSent(error: unknown): ApiResult {
 }
 
 /** The system's code where there is one: its message names addresses inside. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const { code, syscall } = error as NodeJS.ErrnoException;
