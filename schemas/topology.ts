@@ -128,6 +128,11 @@ export const SERVICES = [
   },
   { name: 'relays', folder: 'pipeline/relays', needs: ['topics', 'migrate-postgres'] },
   {
+    name: 'planner',
+    folder: 'pipeline/planner',
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
+  {
     name: 'management-api',
     folder: 'management-api',
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],

@@ -16,6 +16,8 @@ import {
   type LagSnapshot,
 } from './group-offsets.ts';
 import { lagLines } from './render.ts';
+import { runLines, runWarnings } from './campaign-runs.ts';
+import { waitingRuns, type WaitingRuns } from '../../pipeline/planner/waiting-runs.ts';
 
 /** Time between the two snapshots that rates are computed from, ms. */
 const SNAPSHOT_INTERVAL_MS = 1000;
@@ -24,8 +26,9 @@ const SNAPSHOT_TIMEOUT_MS = 15_000;
 const MAX_WATCH_MS = 12 * 3_600_000;
 
 /**
- * `./ravand lag`: lag of every consumer group, per topic and partition. Exits with 1 when unread
- * records are close to their retention or already deleted.
+ * `./ravand lag`: lag of every consumer group, per topic and partition, and runs of campaigns that
+ * wait. Exits with 1 when unread records are close to their retention or already deleted, and when
+ * a run is late.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
@@ -52,7 +55,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       await delay(SNAPSHOT_INTERVAL_MS);
       const measurement = await measure({ admin, database, operator, before });
       printLags(measurement, options);
-      return measurement.lags.some(({ warning }) => warning !== undefined) ? 1 : 0;
+      return warningsOf(measurement).length > 0 ? 1 : 0;
     } finally {
       await admin.disconnect();
     }
@@ -64,6 +67,8 @@ export async function run(args: string[], context: CommandContext): Promise<numb
 interface Measurement {
   snapshot: LagSnapshot;
   lags: Lag[];
+  /** Undefined: PostgreSQL does not answer. */
+  runs: WaitingRuns | undefined;
 }
 
 async function measure(options: {
@@ -75,13 +80,18 @@ async function measure(options: {
   const { admin, database, operator, before } = options;
   const snapshot = await bounded(fetchLagSnapshot(admin, database));
   const topics = [...new Set(snapshot.offsets.map(({ topic }) => topic))];
-  const [appended, retention] = await bounded(
+  const [appended, retention, runs] = await bounded(
     Promise.all([
       fetchAppendTimes(snapshot.offsets, operator.settings),
       fetchRetentions(admin, topics),
+      waitingRuns(database).catch(() => undefined),
     ]),
   );
-  return { snapshot, lags: partitionLags({ before, now: snapshot, appended, retention }) };
+  return { snapshot, lags: partitionLags({ before, now: snapshot, appended, retention }), runs };
+}
+
+function warningsOf({ lags, runs }: Measurement): string[] {
+  return [...lags.flatMap(({ warning }) => warning ?? []), ...(runs ? runWarnings(runs) : [])];
 }
 
 /**
@@ -127,16 +137,18 @@ function startScreen(at: number): void {
 }
 
 function printLags(
-  { snapshot, lags }: Measurement,
+  measurement: Measurement,
   { json, everyPartition }: { json: boolean; everyPartition: boolean },
 ): void {
-  const warnings = lags.flatMap(({ warning }) => warning ?? []);
+  const { snapshot, lags, runs } = measurement;
+  const warnings = warningsOf(measurement);
   if (json) {
     print(
       JSON.stringify({
         at: new Date(snapshot.at).toISOString(),
         groups: groupLags(lags).map(jsonOf),
         partitions: lags.map(jsonOf),
+        campaign_runs: runs ?? null,
         warnings,
         problems: snapshot.problems,
       }),
@@ -144,6 +156,7 @@ function printLags(
     return;
   }
   for (const line of lagLines(lags, { everyPartition })) print(line);
+  if (runs) for (const line of runLines(runs)) print(line);
   for (const sentence of [...warnings, ...snapshot.problems]) print(`! ${sentence}`);
 }
 

@@ -8,6 +8,8 @@ import { readyStack } from './stack.ts';
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 
 export interface TestDatabase {
+  /** CLICKHOUSE_DATABASE of a service that shall use it. */
+  name: string;
   client: ClickHouseClient;
   insert: (table: string, values: Record<string, unknown>[]) => Promise<void>;
   close: () => Promise<void>;
@@ -46,6 +48,7 @@ export async function openTestDatabase(
   const live = ddl.flatMap((file) => splitStatements(readFileSync(join(CHECKOUT, file), 'utf8')));
   for (const query of [...live, ...tables]) await client.command({ query });
   return {
+    name: database,
     client,
     async insert(table, values) {
       if (values.length > 0) await client.insert({ table, values, format: 'JSONEachRow' });

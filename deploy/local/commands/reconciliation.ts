@@ -1,4 +1,5 @@
 import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { WaitingRuns } from '../../../pipeline/planner/waiting-runs.ts';
 import type { CommandTotals } from '../../../projections/addresses/books.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 
@@ -31,6 +32,11 @@ export function readCommandBooks(
 export function commandLines({ accepted, applied, missing }: CommandTotals): string[] {
   const [a, b, c] = [accepted, applied, missing].map((count) => count.toLocaleString('en'));
   return [`commands of channels: accepted ${a}, applied ${b}, missing ${c}`];
+}
+
+/** Runs of campaigns that wait; undefined while the planner does not answer. */
+export function readWaitingRuns(plan: StackPlan): Promise<WaitingRuns | undefined> {
+  return fetchJson<WaitingRuns>(plan.admin_ports['planner'], '/runs');
 }
 
 export function reconciliationLines(counts: ReconciliationCounts): string[] {

@@ -8,11 +8,13 @@ import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control
 import { probe } from '../supervisor/probe.ts';
 import type { ServiceStatus } from '../../../cli/stack/control-protocol.ts';
 import { printError, paint, print, table } from '../../../cli/terminal.ts';
+import { runLines } from '../../../ops/lag/campaign-runs.ts';
 import { supervisorDied } from './down.ts';
 import {
   commandLines,
   readCommandBooks,
   readReconciliation,
+  readWaitingRuns,
   reconciliationLines,
 } from './reconciliation.ts';
 
@@ -40,6 +42,7 @@ export const status: Command = {
       lags: readLags(context, plan),
       reconciliation: readReconciliation(plan, values.account),
       commands: readCommandBooks(plan, values.account),
+      runs: readWaitingRuns(plan),
     };
     const services = await asked.services;
     const broker = services.find(({ name }) => name === 'kafka');
@@ -52,10 +55,14 @@ export const status: Command = {
       );
     const reconciliation = await asked.reconciliation;
     const commands = await asked.commands;
+    const runs = await asked.runs;
     if (values.json === true)
       print(
         JSON.stringify(
-          { parts: rows, books: reconciliation ?? null, commands: commands ?? null },
+          {
+            ...{ parts: rows, books: reconciliation ?? null, commands: commands ?? null },
+            campaign_runs: runs ?? null,
+          },
           null,
           2,
         ),
@@ -64,6 +71,7 @@ export const status: Command = {
       show(rows);
       if (reconciliation) for (const line of reconciliationLines(reconciliation)) print(line);
       if (commands) for (const line of commandLines(commands)) print(line);
+      if (runs) for (const line of runLines(runs)) print(line);
     }
     return running ? 0 : 1;
   },

@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS campaign_recipients (
   attempt UInt32,
   -- hexadecimal: the order of the chunks
   key String,
-  -- empty: erased
+  -- empty: erased; the row and its key stay until all chunks of the run are written
   person_id String,
   user_id String,
   is_control Bool,
@@ -49,4 +49,4 @@ ENGINE = MergeTree
 PARTITION BY toYYYYMM(frozen_at)
 ORDER BY (account_id, run_id, attempt, key)
 TTL toDateTime(frozen_at) + INTERVAL 400 DAY
-SETTINGS ttl_only_drop_parts = 1;
+SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1;

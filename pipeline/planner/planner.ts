@@ -1,0 +1,119 @@
+import { delay } from '../../platform/backoff.ts';
+import type { Log } from '../../platform/log.ts';
+import { recordInstances, type InstancePorts } from './instances/record-instances.ts';
+import type { PlannerMetrics } from './metrics.ts';
+import type { LeasedRun } from './run.ts';
+import type { RunStore } from './run-store.ts';
+import { takeTurn, type TurnPorts } from './turn.ts';
+
+export interface PlannerOptions {
+  runs: RunStore;
+  instances: InstancePorts;
+  turns: Omit<TurnPorts, 'store' | 'log'>;
+  metrics: PlannerMetrics;
+  /** Measures the runs that wait. */
+  measure: () => Promise<void>;
+  log: Log;
+  /** Audiences that are frozen at a time, and slices of runs that are written at a time. */
+  concurrency: { freezes: number; slices: number };
+  signal: AbortSignal;
+}
+
+/** Between two looks for work while there is none, ms. */
+const IDLE_MS = 1000;
+const MEASURE_MS = 5000;
+/** Runs that one statement starts. */
+const STARTED_AT_ONCE = 500;
+
+/**
+ * Plans runs until the signal aborts: makes runs of recurrences, starts what is due, and gives runs
+ * their turns. Several processes may do so: a run belongs to the one that leased it last.
+ */
+export class Planner {
+  readonly #options: PlannerOptions;
+  readonly #turns = new Map<LeasedRun, Promise<void>>();
+  /** Why nothing is planned; empty: it is. */
+  #problem = 'waits for PostgreSQL (DATABASE_URL)';
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  /** Turns that have ended: one that ends during a round makes another round useful. */
+  #ended = 0;
+
+  constructor(options: PlannerOptions) {
+    this.#options = options;
+  }
+
+  problems(): string[] {
+    return this.#problem === '' ? [] : [this.#problem];
+  }
+
+  async run(): Promise<void> {
+    const { signal, log } = this.#options;
+    const isEnding = () => signal.aborted;
+    let failures = 0;
+    while (!isEnding()) {
+      const endedBefore = this.#ended;
+      let isMore = false;
+      try {
+        isMore = await this.#start();
+        await this.#lease();
+        await this.#measure();
+        this.#problem = '';
+        failures = 0;
+      } catch (error) {
+        if (isEnding()) break;
+        this.#problem = 'the runs of campaigns cannot be read from PostgreSQL (DATABASE_URL)';
+        // The first failure, then one a minute.
+        if (failures++ % 60 === 0)
+          log.warn({ err: error, code: 'planner_store' }, `${this.#problem}; retrying`);
+      }
+      if (isMore || this.#ended !== endedBefore) continue;
+      const pause = delay(IDLE_MS, signal).catch(() => undefined);
+      await Promise.race([pause, ...this.#turns.values()]);
+    }
+    await Promise.all(this.#turns.values());
+  }
+
+  /** Whether more runs are due. */
+  async #start(): Promise<boolean> {
+    const { runs, instances, metrics } = this.#options;
+    const recorded = await recordInstances(instances);
+    metrics.instancesRecorded(recorded);
+    const started = await runs.startDue(STARTED_AT_ONCE);
+    metrics.runsStarted(started);
+    return recorded.isMore || Object.values(started).some((count) => count >= STARTED_AT_ONCE);
+  }
+
+  /** Begins turns until no slot is free or no run is ready. */
+  async #lease(): Promise<void> {
+    const { runs, concurrency, signal } = this.#options;
+    while (!signal.aborted) {
+      const freezing = [...this.#turns.keys()].filter(({ frozen }) => !frozen).length;
+      const wanted = {
+        freezes: freezing < concurrency.freezes,
+        slices: this.#turns.size - freezing < concurrency.slices,
+      };
+      if (!wanted.freezes && !wanted.slices) return;
+      const run = await runs.lease(wanted);
+      if (!run) return;
+      this.#begin(run);
+    }
+  }
+
+  #begin(run: LeasedRun): void {
+    const { runs: store, turns, metrics, log, signal } = this.#options;
+    const turn = takeTurn(run, { ...turns, store, log }, signal)
+      .then((outcome) => metrics.turnEnded(outcome))
+      .finally(() => {
+        this.#turns.delete(run);
+        this.#ended++;
+      });
+    this.#turns.set(run, turn);
+  }
+
+  async #measure(): Promise<void> {
+    const { measure } = this.#options;
+    if (performance.now() - this.#measuredAt < MEASURE_MS) return;
+    await measure();
+    this.#measuredAt = performance.now();
+  }
+}
