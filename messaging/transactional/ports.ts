@@ -1,0 +1,73 @@
+import type { Channel } from '../../events/channels/channel-change.ts';
+import type { JsonObject } from '../../events/json.ts';
+import type { DeadTarget } from '../delivery/deliver.ts';
+import type { MessagesToPrepare, Prepared } from '../delivery/prepare-messages.ts';
+import type { Resolved, WantedRecipient } from '../recipients/resolved.ts';
+import type { OpenSender } from '../senders/senders.ts';
+import type { Category, TemplateVersion } from '../templates/template.ts';
+import type { MessageResult } from './message-result.ts';
+import type { TransactionalStore } from './transactional-store.ts';
+
+/** A valid request of POST /v1/messages (management 2.8). */
+export interface TransactionalRequest {
+  accountId: number;
+  userId: string;
+  templateId: number;
+  channel: Channel;
+  category: Exclude<Category, 'marketing'>;
+  idempotencyKey: string;
+  vars: JsonObject;
+  /** ms since the epoch */
+  receivedAt: number;
+}
+
+export type TransactionalAnswer =
+  | { kind: 'answered'; result: MessageResult; isReplay: boolean }
+  /** A request with the key is being served. */
+  | { kind: 'in_flight' }
+  /** The template is of marketing. */
+  | { kind: 'marketing' }
+  /** Nothing was handed over, and the key is free. */
+  | { kind: 'unavailable' };
+
+type Ledger = Pick<TransactionalStore, 'reserve' | 'open' | 'unopen' | 'release' | 'complete'>;
+
+/** What sending needs. Reading and writing reject when a store does not answer. */
+export interface TransactionalPorts {
+  store: Ledger;
+  /** The newest version of a template; undefined: the account has no such template. */
+  template: (accountId: number, templateId: number) => Promise<TemplateVersion | undefined>;
+  resolve: (recipient: WantedRecipient) => Promise<Resolved>;
+  /** Undefined: the channel is not configured. */
+  sender: (accountId: number, channel: Channel) => Promise<OpenSender | undefined>;
+  prepare: (of: MessagesToPrepare) => Promise<Prepared[]>;
+  reports: {
+    dead: (of: {
+      accountId: number;
+      channel: Channel;
+      userId: string;
+      dead: readonly DeadTarget[];
+      calledAt: number;
+    }) => void;
+    /** The provider refuses the sender: somebody must act. */
+    broken: (sender: SenderName, reason: string) => void;
+    /** A sender that was broken sends again. */
+    working: (sender: SenderName) => void;
+    missing: (template: TemplateVersion, names: readonly string[]) => void;
+    /** A store failed, or a message cannot be prepared. */
+    problem: (error: unknown, of: { accountId: number; code: string }) => void;
+  };
+  /** ms since the epoch */
+  now: () => number;
+  /** In [0, 1). */
+  random: () => number;
+  /** A number that no other reservation has. */
+  newFence: () => number;
+  wait: (ms: number) => Promise<void>;
+}
+
+export interface SenderName {
+  accountId: number;
+  channel: Channel;
+  revision: number;
+}

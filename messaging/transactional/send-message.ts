@@ -1,0 +1,240 @@
+import type { FailureReason, SkipReason } from '../../events/messages/reasons.ts';
+import { transactionalMessageId } from '../../events/messages/message-id.ts';
+import { backoffDelay } from '../../platform/backoff.ts';
+import { decideSend } from '../delivery/decide-send.ts';
+import { deliver, type Delivery } from '../delivery/deliver.ts';
+import type { Prepared } from '../delivery/prepare-messages.ts';
+import type { Resolved } from '../recipients/resolved.ts';
+import type { OpenSender } from '../senders/senders.ts';
+import { DEFAULT_SETTINGS } from '../settings/settings.ts';
+import type { TemplateVersion } from '../templates/template.ts';
+import type { TransactionalPorts, TransactionalRequest } from './ports.ts';
+
+/** Transient errors of a provider are tried again for so long, ms (MESSAGING.md). */
+const RETRY_MS = 20_000;
+/** A call that takes longer is given up: the listener closes at 30 s (management 8.4). */
+const LIMIT_MS = 26_000;
+/** A message is of no use a day later, ms. */
+const EXPIRES_MS = 86_400_000;
+const BACKOFF = { base: 250, cap: 2000, min: 50 };
+
+/** How the attempts of one holder of a reservation ended. */
+export type Ending = { attempts: number } & (
+  | { kind: 'finished'; end: MessageEnd }
+  /** Somebody else has the reservation. */
+  | { kind: 'superseded' }
+  /** Nothing was handed over. */
+  | { kind: 'gave_up' }
+);
+
+/** What the outcome says of the message, beside its request. */
+export interface MessageEnd {
+  status: 'sent' | 'skipped' | 'failed';
+  reason: '' | SkipReason | FailureReason;
+  personId: string;
+  addressHash: string;
+  provider: string;
+  providerMessageId: string;
+}
+
+interface ReadyMessage {
+  sender: OpenSender;
+  resolved: Resolved;
+  prepared: Extract<Prepared, { kind: 'ready' }>;
+}
+
+type NotReady = Pick<MessageEnd, 'status' | 'reason'> & { personId?: string };
+
+/**
+ * Sends one reserved message: decides, renders, records the attempt and calls the provider, again
+ * and again while the provider certainly did not take it. Rejects when a store does, before the
+ * attempt is recorded or while it is being recorded; nothing was handed over by this holder then.
+ */
+export class MessageAttempts {
+  readonly #ports: TransactionalPorts;
+  readonly #request: TransactionalRequest;
+  readonly #template: TemplateVersion | undefined;
+  /** Looked up while the key was being reserved. */
+  #resolved: Promise<Resolved> | undefined;
+  readonly #fence: number;
+  #attempts = 0;
+  /** What the last call was. */
+  #called: Partial<MessageEnd> = {};
+  /** The sender that may have the message: whatever comes, it is not certainly unsent. */
+  #lostWith: string;
+
+  constructor(options: {
+    ports: TransactionalPorts;
+    request: TransactionalRequest;
+    template: TemplateVersion | undefined;
+    resolved: Promise<Resolved> | undefined;
+    reservation: { fence: number; openedWith: string };
+  }) {
+    this.#ports = options.ports;
+    this.#request = options.request;
+    this.#template = options.template;
+    this.#resolved = options.resolved;
+    this.#fence = options.reservation.fence;
+    this.#lostWith = options.reservation.openedWith;
+  }
+
+  /** A provider may have the message. */
+  get isLost(): boolean {
+    return this.#lostWith !== '';
+  }
+
+  async run(): Promise<Ending> {
+    try {
+      return await this.#run();
+    } catch (error) {
+      // A call of this holder may have arrived: the request cannot be said to have done nothing.
+      if (this.isLost && this.#attempts > 0) return this.#finish(UNKNOWN, this.#called);
+      throw error;
+    }
+  }
+
+  async #run(): Promise<Ending> {
+    const { now, random, wait } = this.#ports;
+    const began = now();
+    for (let attempt = 0; ; attempt++) {
+      const ready = await this.#decide();
+      if ('status' in ready) return this.#finish(this.isLost ? UNKNOWN : ready, ready);
+      const identity = identityOf(ready.sender);
+      if (!this.#mayCall(ready.sender)) return this.#finish(UNKNOWN, of(ready));
+      if (!(await this.#ports.store.open(this.#key, identity)))
+        return { kind: 'superseded', attempts: this.#attempts };
+      const delivery = await this.#call(ready, began);
+      const ending = this.#endOf(delivery, ready);
+      if (ending) return ending;
+      const afterMs = delivery.status === 'retry' ? delivery.afterMs : undefined;
+      const backoff = backoffDelay({ ...BACKOFF, attempt, random: random() });
+      const pause = Math.max(backoff, afterMs ?? 0);
+      if (now() + pause - began > RETRY_MS) return this.#giveUp(ready);
+      // Failing, it may take effect later: nothing may be called under this reservation any more.
+      if (!this.isLost) await this.#ports.store.unopen(this.#key);
+      await wait(pause);
+    }
+  }
+
+  get #key() {
+    const { accountId, idempotencyKey } = this.#request;
+    return { accountId, idempotencyKey, fence: this.#fence };
+  }
+
+  /** What may have been sent is only repeated by the same sender, which takes nothing twice. */
+  #mayCall(sender: OpenSender): boolean {
+    if (!this.isLost) return true;
+    return sender.provider.isIdempotent && this.#lostWith === identityOf(sender);
+  }
+
+  async #decide(): Promise<ReadyMessage | NotReady> {
+    const { accountId, userId, channel, category } = this.#request;
+    const template = this.#template;
+    if (template?.channel !== channel) return { status: 'skipped', reason: 'unknown_template' };
+    const sender = await this.#ports.sender(accountId, channel);
+    if (!sender) return { status: 'skipped', reason: 'channel_not_configured' };
+    const resolving =
+      this.#resolved ?? this.#ports.resolve({ accountId, channel, personId: userId, userId });
+    // Another attempt looks the recipient up again.
+    this.#resolved = undefined;
+    const resolved = await resolving;
+    const personId = resolved.canonical;
+    const context = { category, settings: DEFAULT_SETTINGS, now: this.#ports.now() };
+    const decision = decideSend(resolved, context);
+    if (decision.kind === 'skip') return { status: 'skipped', reason: decision.reason, personId };
+    const prepared = await this.#prepare(template, sender, resolved);
+    if (prepared.kind === 'ready') return { sender, resolved, prepared };
+    return { status: prepared.status, reason: prepared.reason, personId };
+  }
+
+  async #prepare(
+    template: TemplateVersion,
+    { provider }: OpenSender,
+    resolved: Resolved,
+  ): Promise<Prepared> {
+    const { accountId, idempotencyKey, userId, vars, category, receivedAt } = this.#request;
+    const messageId = transactionalMessageId({ accountId, idempotencyKey });
+    const [prepared] = await this.#ports.prepare({
+      ...{ template, category, provider: provider.name, campaignId: 0, utm: {} },
+      expiresAt: receivedAt + EXPIRES_MS,
+      messages: [{ messageId, userId, resolved, vars, event: {} }],
+    });
+    if (!prepared) throw new Error('a message was not prepared');
+    const { reports } = this.#ports;
+    if (prepared.kind === 'ready') reports.missing(template, prepared.missing);
+    else if (prepared.status === 'failed')
+      reports.problem(new Error(prepared.detail), { accountId, code: 'render_failed' });
+    return prepared;
+  }
+
+  async #call(ready: ReadyMessage, began: number): Promise<Delivery> {
+    const { sender, prepared } = ready;
+    const { now, reports } = this.#ports;
+    const { accountId, channel, userId } = this.#request;
+    const calledAt = now();
+    const signal = AbortSignal.timeout(Math.max(1, LIMIT_MS - (calledAt - began)));
+    const delivery = await deliver(sender.provider, prepared.messages, { signal });
+    this.#attempts += delivery.calls;
+    this.#called = of(ready);
+    const { dead } = delivery;
+    if (dead.length > 0) reports.dead({ accountId, channel, userId, dead, calledAt });
+    const { revision } = sender;
+    if (delivery.status === 'broken')
+      reports.broken({ accountId, channel, revision }, `${delivery.reason}: ${delivery.detail}`);
+    if (delivery.status === 'sent' && sender.broken)
+      reports.working({ accountId, channel, revision });
+    return delivery;
+  }
+
+  /** Undefined: it is tried again. */
+  #endOf(delivery: Delivery, ready: ReadyMessage): Ending | undefined {
+    switch (delivery.status) {
+      case 'sent': {
+        const { providerMessageId } = delivery;
+        return this.#finish({ status: 'sent', reason: '' }, { ...of(ready), providerMessageId });
+      }
+      case 'failed': {
+        const { reason } = delivery;
+        return this.#finish(this.isLost ? UNKNOWN : { status: 'failed', reason }, of(ready));
+      }
+      case 'unknown':
+        this.#lostWith = identityOf(ready.sender);
+        return ready.sender.provider.isIdempotent ? undefined : this.#giveUp(ready);
+      case 'broken':
+        return this.#giveUp(ready);
+      case 'retry':
+        return undefined;
+    }
+  }
+
+  #giveUp(ready: ReadyMessage): Ending {
+    if (this.isLost) return this.#finish(UNKNOWN, of(ready));
+    return { kind: 'gave_up', attempts: this.#attempts };
+  }
+
+  #finish(how: Pick<MessageEnd, 'status' | 'reason'>, known: Partial<MessageEnd>): Ending {
+    const { userId } = this.#request;
+    return {
+      ...{ kind: 'finished', attempts: this.#attempts },
+      end: {
+        ...{ personId: known.personId ?? userId, addressHash: known.addressHash ?? '' },
+        ...{ provider: known.provider ?? '', providerMessageId: known.providerMessageId ?? '' },
+        ...{ status: how.status, reason: how.reason },
+      },
+    };
+  }
+}
+
+const UNKNOWN = { status: 'failed', reason: 'outcome_unknown' } as const;
+
+function of({ sender, resolved, prepared }: ReadyMessage): Partial<MessageEnd> {
+  return {
+    ...{ personId: resolved.canonical, addressHash: prepared.addressHash },
+    provider: sender.provider.name,
+  };
+}
+
+/** Whose idempotency covers a message: another account of the provider would send it again. */
+function identityOf({ provider, revision }: OpenSender): string {
+  return `${provider.name}:${revision}`;
+}

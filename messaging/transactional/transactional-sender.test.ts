@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  migratedDatabase,
+  type MigratedDatabase,
+} from '../../platform/postgres/testing/migrated-database.ts';
+import type { ProviderAnswer, Target } from '../providers/provider.ts';
+import type { Resolved } from '../recipients/resolved.ts';
+import type { TemplateVersion } from '../templates/template.ts';
+import type { TransactionalPorts } from './ports.ts';
+import { TransactionalSender } from './transactional-sender.ts';
+import { TransactionalStore } from './transactional-store.ts';
+
+let postgres: MigratedDatabase;
+beforeAll(async () => {
+  postgres = await migratedDatabase(['0001', '0060']);
+}, 30_000);
+afterAll(() => postgres.close());
+
+const TEMPLATE: TemplateVersion = {
+  ...{ templateId: 5, version: 1, accountId: 1, channel: 'sms', category: 'transactional' },
+  content: { text: 'x' },
+};
+const CONTENT = { subject: '', title: '', text: 'x', html: '', url: '', data: {} };
+const NUMBER: Target = { kind: 'phone', number: '+989120000000' };
+const RESOLVED: Resolved = {
+  ...{ canonical: 'person', names: ['u'], targets: [NUMBER], address: NUMBER.number, profile: {} },
+  ...{ suppressed: false, consent: undefined, optedOut: false, optedIn: false },
+};
+
+const accepted: ProviderAnswer = { kind: 'accepted', providerMessageId: 'p1' };
+const answer = (kind: Exclude<ProviderAnswer['kind'], 'accepted'>, reason = kind as string) => ({
+  ...{ kind, reason, detail: 'in detail' },
+});
+
+interface Given {
+  template?: TemplateVersion | undefined;
+  resolved?: Partial<Resolved>;
+  /** Of one call after the other; the last one is repeated. */
+  answers?: readonly ProviderAnswer[];
+  hasSender?: boolean;
+  isIdempotent?: boolean;
+  isBroken?: boolean;
+  store?: Partial<TransactionalPorts['store']>;
+  prepared?: Awaited<ReturnType<TransactionalPorts['prepare']>>[number];
+}
+
+let keys = 0;
+let fences = 0;
+
+function given(of: Given = {}) {
+  const { answers = [accepted], isIdempotent = false, hasSender = true } = of;
+  const times = { staleMs: 60_000, retentionMs: 1e9 };
+  const store = new TransactionalStore(postgres.database, times);
+  const seen = { calls: 0, waits: [] as number[], reports: [] as string[] };
+  let clock = 1000;
+  const report =
+    (name: string) =>
+    (...values: unknown[]) =>
+      seen.reports.push(`${name} ${JSON.stringify(values)}`);
+  const ports: TransactionalPorts = {
+    store: {
+      reserve: (key) => store.reserve(key),
+      open: (key, as) => store.open(key, as),
+      unopen: (key) => store.unopen(key),
+      release: (key, how) => store.release(key, how),
+      complete: (completion) => store.complete(completion),
+      ...of.store,
+    },
+    template: () => Promise.resolve('template' in of ? of.template : TEMPLATE),
+    resolve: () => Promise.resolve({ ...RESOLVED, ...of.resolved }),
+    sender: () =>
+      Promise.resolve(
+        hasSender
+          ? {
+              provider: {
+                ...{ channel: 'sms', name: 'model', isIdempotent },
+                send: () => {
+                  const next = answers[Math.min(seen.calls++, answers.length - 1)];
+                  return Promise.resolve(next ?? accepted);
+                },
+                close: () => Promise.resolve(),
+              },
+              limits: { perSecond: undefined, concurrency: 1 },
+              ...{ revision: 1, broken: of.isBroken ? { reason: 'x', at: 0 } : undefined },
+            }
+          : undefined,
+      ),
+    prepare: ({ messages }) =>
+      Promise.resolve(
+        messages.map(
+          ({ messageId }) =>
+            of.prepared ?? {
+              ...{ kind: 'ready', addressHash: 'h', missing: [] },
+              messages: [{ messageId, to: NUMBER, content: CONTENT, expiresAt: 0 }],
+            },
+        ),
+      ),
+    reports: {
+      ...{ dead: report('dead'), broken: report('broken'), working: report('working') },
+      ...{ missing: () => undefined, problem: (error, { code }) => report('problem')(code) },
+    },
+    now: () => clock,
+    random: () => 0.5,
+    newFence: () => ++fences,
+    wait: (ms) => {
+      clock += ms;
+      seen.waits.push(ms);
+      return Promise.resolve();
+    },
+  };
+  const sender = new TransactionalSender(ports);
+  const idempotencyKey = `order-${++keys}`;
+  const send = () =>
+    sender.send({
+      ...{ accountId: 1, userId: 'u', templateId: 5, channel: 'sms', vars: {} },
+      ...{ category: 'transactional', idempotencyKey, receivedAt: 1000 },
+    });
+  return { send, seen, sender, messageId: `t1.${idempotencyKey}` };
+}
+
+describe('a transactional message', () => {
+  it('is sent, and its result is replayed', async () => {
+    const { send, seen, messageId } = given();
+    const result = { message_id: messageId, channel: 'sms', status: 'sent' };
+    expect(await send()).toEqual({ kind: 'answered', result, isReplay: false });
+    expect(await send()).toEqual({ kind: 'answered', result, isReplay: true });
+    expect(seen.calls).toBe(1);
+  });
+
+  it.each<[string, Given, object]>([
+    [
+      'of no template of the account',
+      { template: undefined },
+      { status: 'skipped', reason: 'unknown_template' },
+    ],
+    [
+      'of a template for another channel',
+      { template: { ...TEMPLATE, channel: 'email' } },
+      { status: 'skipped', reason: 'unknown_template' },
+    ],
+    [
+      'on a channel without a sender',
+      { hasSender: false },
+      { status: 'skipped', reason: 'channel_not_configured' },
+    ],
+    [
+      'to nobody who can be reached',
+      { resolved: { targets: [] } },
+      { status: 'skipped', reason: 'no_address' },
+    ],
+    [
+      'to a suppressed address',
+      { resolved: { suppressed: true } },
+      { status: 'skipped', reason: 'suppressed' },
+    ],
+    [
+      'that the provider refuses',
+      { answers: [answer('rejected')] },
+      { status: 'failed', reason: 'rejected_by_provider' },
+    ],
+    [
+      'to a dead address',
+      { answers: [answer('dead_address')] },
+      { status: 'failed', reason: 'dead_address' },
+    ],
+    [
+      'whose answer is lost for good',
+      { answers: [answer('unknown')] },
+      { status: 'failed', reason: 'outcome_unknown' },
+    ],
+    [
+      'that cannot be rendered',
+      { prepared: { kind: 'finish', status: 'failed', reason: 'render_failed', detail: '' } },
+      { status: 'failed', reason: 'render_failed' },
+    ],
+  ])('%s keeps that result', async (_, of, expected) => {
+    const { send, seen } = given(of);
+    const first = await send();
+    expect(first).toMatchObject({ kind: 'answered', isReplay: false, result: expected });
+    const calls = seen.calls;
+    expect(await send()).toMatchObject({ isReplay: true, result: expected });
+    expect(seen.calls).toBe(calls);
+  });
+
+  it('ignores consents, but obeys suppressions', async () => {
+    const refused = { consent: 'unsubscribed' as const, optedOut: true };
+    const { send } = given({ resolved: refused });
+    expect(await send()).toMatchObject({ result: { status: 'sent' } });
+    const other = given({ resolved: { ...refused, suppressed: true } });
+    expect(await other.send()).toMatchObject({ result: { reason: 'suppressed' } });
+  });
+
+  it('of a marketing template is refused, and its key stays free', async () => {
+    const { send } = given({ template: { ...TEMPLATE, category: 'marketing' } });
+    expect(await send()).toEqual({ kind: 'marketing' });
+    const { rows } = await postgres.database.query(
+      'SELECT 1 FROM transactional_messages WHERE idempotency_key = $1',
+      [`order-${keys}`],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('is tried again while the provider certainly did not take it', async () => {
+    const retry: ProviderAnswer = { ...answer('retry'), kind: 'retry', afterMs: 1500 };
+    const { send, seen } = given({ answers: [retry, retry, accepted] });
+    expect(await send()).toMatchObject({ result: { status: 'sent' } });
+    expect([seen.calls, seen.waits]).toEqual([3, [1500, 1500]]);
+  });
+
+  it('is given up after 20 s, and its key is free at once', async () => {
+    const { send, seen } = given({ answers: [answer('retry')] });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(seen.waits.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(20_000);
+    expect(seen.waits.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(15_000);
+    const { calls } = seen;
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(seen.calls).toBeGreaterThan(calls);
+  });
+
+  it('is given up at once when the provider asks for a longer wait', async () => {
+    const later: ProviderAnswer = { ...answer('retry'), kind: 'retry', afterMs: 60_000 };
+    const { send, seen } = given({ answers: [later] });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect([seen.calls, seen.waits]).toEqual([1, []]);
+  });
+
+  it('is given up when the sender is refused, and says so', async () => {
+    const { send, seen } = given({ answers: [answer('broken', 'credentials')] });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(seen.reports).toEqual([
+      'broken [{"accountId":1,"channel":"sms","revision":1},"credentials: in detail"]',
+    ]);
+    const working = given({ isBroken: true });
+    await working.send();
+    expect(working.seen.reports).toEqual([
+      'working [{"accountId":1,"channel":"sms","revision":1}]',
+    ]);
+  });
+
+  it('whose answer is lost is repeated only to a provider that takes nothing twice', async () => {
+    const answers = [answer('unknown'), accepted];
+    const plain = given({ answers });
+    expect(await plain.send()).toMatchObject({ result: { reason: 'outcome_unknown' } });
+    expect(plain.seen.calls).toBe(1);
+    const idempotent = given({ answers, isIdempotent: true });
+    expect(await idempotent.send()).toMatchObject({ result: { status: 'sent' } });
+    expect(idempotent.seen.calls).toBe(2);
+    const lost = given({ answers: [answer('unknown')], isIdempotent: true });
+    expect(await lost.send()).toMatchObject({ result: { reason: 'outcome_unknown' } });
+  });
+
+  it('that was sent is answered so although its result cannot be stored at once', async () => {
+    let failures = 0;
+    const complete: TransactionalPorts['store']['complete'] = () =>
+      failures++ === 0 ? Promise.reject(new Error('down')) : Promise.resolve(true);
+    const { send, sender } = given({ store: { complete } });
+    expect(await send()).toMatchObject({ result: { status: 'sent' }, isReplay: false });
+    await sender.close(5000);
+    expect([failures, sender.unstored]).toEqual([2, 0]);
+  });
+
+  it('is not sent when its attempt cannot be recorded', async () => {
+    const { send, seen } = given({ store: { open: () => Promise.reject(new Error('down')) } });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect([seen.calls, seen.reports]).toEqual([0, ['problem ["message_not_sent"]']]);
+  });
+
+  it('is in flight for everybody else', async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const { send } = given({ store: { open: () => promise } });
+    const first = send();
+    await new Promise((done) => setTimeout(done, 20));
+    expect(await send()).toEqual({ kind: 'in_flight' });
+    resolve(false);
+    expect(await first).toEqual({ kind: 'in_flight' });
+  });
+});

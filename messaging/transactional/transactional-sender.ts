@@ -1,0 +1,188 @@
+import { transactionalMessageId } from '../../events/messages/message-id.ts';
+import type { MessageOutcome } from '../../schemas/records.ts';
+import { retry } from '../../platform/backoff.ts';
+import { withDeadline } from '../../platform/deadline.ts';
+import type { Resolved } from '../recipients/resolved.ts';
+import type { TemplateVersion } from '../templates/template.ts';
+import type { Completion } from './complete-messages.ts';
+import type { MessageResult } from './message-result.ts';
+import type { TransactionalAnswer, TransactionalPorts, TransactionalRequest } from './ports.ts';
+import { MessageAttempts, type Ending, type MessageEnd } from './send-message.ts';
+import type { Fenced, Reservation } from './transactional-store.ts';
+
+/** The client waits for so long until its result is stored, ms; it is stored afterwards, too. */
+const STORED_MS = 3000;
+/** How long results and releases are tried again in the background, about ten minutes. */
+const BACKGROUND = { attempts: 120, base: 200, cap: 5000 };
+/** Results and releases that wait for PostgreSQL; more are lost, as in a crash. */
+const MAX_BACKGROUND = 5000;
+
+/**
+ * Sends transactional messages, each once for its idempotency key (MESSAGING.md, guarantee 4;
+ * management 3.4). What is begun is finished, also when the client leaves.
+ */
+export class TransactionalSender {
+  readonly #ports: TransactionalPorts;
+  readonly #active = new Set<Promise<unknown>>();
+  readonly #background = new Set<Promise<unknown>>();
+
+  constructor(ports: TransactionalPorts) {
+    this.#ports = ports;
+  }
+
+  /** Results and releases that are not stored yet. */
+  get unstored(): number {
+    return this.#background.size;
+  }
+
+  /** Never rejects. */
+  async send(request: TransactionalRequest): Promise<TransactionalAnswer> {
+    const { accountId } = request;
+    const sending = this.#send(request).catch((error: unknown): TransactionalAnswer => {
+      this.#ports.reports.problem(error, { accountId, code: 'message_not_sent' });
+      return { kind: 'unavailable' };
+    });
+    this.#active.add(sending);
+    try {
+      return await sending;
+    } finally {
+      this.#active.delete(sending);
+    }
+  }
+
+  /** Waits for what was begun, for at most `ms`. */
+  async close(ms: number): Promise<void> {
+    const all = async () => {
+      while (this.#active.size + this.#background.size > 0)
+        await Promise.allSettled([...this.#active, ...this.#background]);
+    };
+    await withDeadline({ ms, waitingFor: 'messages that are being sent' }, all()).catch(
+      () => undefined,
+    );
+  }
+
+  async #send(request: TransactionalRequest): Promise<TransactionalAnswer> {
+    const { store, template: findTemplate, newFence } = this.#ports;
+    const { accountId, idempotencyKey, templateId } = request;
+    const template = await findTemplate(accountId, templateId);
+    if (template?.category === 'marketing') return { kind: 'marketing' };
+    const key = { accountId, idempotencyKey, fence: newFence() };
+    const resolved = this.#resolve(request, template);
+    const reserved = await store.reserve(key).catch((error: unknown) => {
+      // Whether a former holder had opened it is not known.
+      void this.#release(key, { isLost: true });
+      throw error;
+    });
+    if (reserved.kind === 'in_flight') return { kind: 'in_flight' };
+    if (reserved.kind === 'completed')
+      return { kind: 'answered', result: reserved.result, isReplay: true };
+    return this.#sendReserved({ request, template, resolved, reservation: reserved.reservation });
+  }
+
+  /** Looked up while the key is being reserved: most requests are no replays. */
+  #resolve(
+    { accountId, channel, userId }: TransactionalRequest,
+    template: TemplateVersion | undefined,
+  ): Promise<Resolved> | undefined {
+    if (template?.channel !== channel) return undefined;
+    const resolved = this.#ports.resolve({ accountId, channel, personId: userId, userId });
+    resolved.catch(() => undefined);
+    return resolved;
+  }
+
+  async #sendReserved(of: {
+    request: TransactionalRequest;
+    template: TemplateVersion | undefined;
+    resolved: Promise<Resolved> | undefined;
+    reservation: Reservation;
+  }): Promise<TransactionalAnswer> {
+    const { request, template, reservation } = of;
+    const attempts = new MessageAttempts({ ports: this.#ports, ...of });
+    let ending: Ending;
+    try {
+      ending = await attempts.run();
+    } catch (error) {
+      void this.#release(reservation, attempts);
+      throw error;
+    }
+    if (ending.kind === 'superseded') return { kind: 'in_flight' };
+    if (ending.kind === 'gave_up') {
+      await this.#release(reservation, attempts);
+      return { kind: 'unavailable' };
+    }
+    const { end, attempts: calls } = ending;
+    const completion = this.#completionOf({ request, template, reservation, end, calls });
+    const stored = this.#inBackground(request.accountId, () =>
+      this.#ports.store.complete(completion),
+    );
+    await withDeadline({ ms: STORED_MS, waitingFor: 'a result to be stored' }, stored).catch(
+      () => undefined,
+    );
+    return { kind: 'answered', result: completion.result, isReplay: false };
+  }
+
+  #completionOf({
+    request,
+    template,
+    reservation: { fence },
+    end,
+    calls,
+  }: {
+    request: TransactionalRequest;
+    template: TemplateVersion | undefined;
+    reservation: Reservation;
+    end: MessageEnd;
+    calls: number;
+  }): Completion {
+    const { accountId, idempotencyKey, userId, channel, category, templateId } = request;
+    const messageId = transactionalMessageId({ accountId, idempotencyKey });
+    const { status, reason } = end;
+    const outcome: MessageOutcome = {
+      ...{ account_id: accountId, message_id: messageId, campaign_id: 0, run_id: 0 },
+      ...{ template_id: templateId, template_version: template?.version ?? 0, channel, category },
+      ...{ person_id: end.personId, user_id: userId, address_hash: end.addressHash },
+      ...{ status, reason, provider: end.provider, provider_message_id: end.providerMessageId },
+      ...{ planned_at: request.receivedAt, finished_at: this.#ports.now(), attempts: calls },
+    };
+    const result = {
+      ...{ message_id: messageId, channel, status },
+      ...(reason === '' ? {} : { reason }),
+    } as MessageResult;
+    return { accountId, idempotencyKey, fence, result, outcome };
+  }
+
+  /** Resolves when the key is free, or as soon as that is left to the background. */
+  async #release(key: Fenced, { isLost }: { isLost: boolean }): Promise<void> {
+    const released = this.#inBackground(key.accountId, () =>
+      this.#ports.store.release(key, { isLost }),
+    );
+    await withDeadline({ ms: STORED_MS, waitingFor: 'a key to be free' }, released).catch(
+      () => undefined,
+    );
+  }
+
+  /** Repeats what is idempotent until PostgreSQL answers, within bounds. Never rejects. */
+  #inBackground(accountId: number, task: () => Promise<unknown>): Promise<void> {
+    const { reports } = this.#ports;
+    const code = 'message_not_stored';
+    if (this.#background.size >= MAX_BACKGROUND) {
+      reports.problem(new Error('too many results wait to be stored'), { accountId, code });
+      return Promise.resolve();
+    }
+    const running = retry(
+      {
+        ...BACKGROUND,
+        onFailure: (error, attempt) => {
+          if (attempt === 0) reports.problem(error, { accountId, code });
+        },
+      },
+      task,
+    ).then(
+      () => undefined,
+      (error: unknown) => reports.problem(error, { accountId, code }),
+    );
+    this.#background.add(running);
+    void running.finally(() => this.#background.delete(running));
+    return running;
+  }
+}
