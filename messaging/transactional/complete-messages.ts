@@ -4,7 +4,7 @@ import type { MessageOutcome } from '../../schemas/records.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { frameOutcomes } from '../outcomes/outcome-frames.ts';
 import type { MessageResult } from './message-result.ts';
-import type { Fenced } from './transactional-store.ts';
+import type { Fenced } from './reservation.ts';
 
 /** The end of a transactional message. */
 export interface Completion extends Fenced {

@@ -8,7 +8,7 @@ import type { Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
 import type { TransactionalAnswer, TransactionalPorts, TransactionalRequest } from './ports.ts';
 import { MessageAttempts, type Ending, type MessageEnd } from './send-message.ts';
-import type { Fenced, Reservation } from './transactional-store.ts';
+import type { Fenced, Reservation } from './reservation.ts';
 
 /** The client waits for so long until its result is stored, ms; it is stored afterwards, too. */
 const STORED_MS = 3000;

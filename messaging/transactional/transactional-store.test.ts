@@ -6,7 +6,8 @@ import {
 import { messageOutcomeCodec } from '../../schemas/codec.ts';
 import type { MessageOutcome } from '../../schemas/records.ts';
 import type { MessageResult } from './message-result.ts';
-import { TransactionalStore, type Fenced } from './transactional-store.ts';
+import type { Fenced } from './reservation.ts';
+import { TransactionalStore } from './transactional-store.ts';
 
 const HOUR = 3_600_000;
 /** 24 Aban 1405. */

@@ -2,28 +2,9 @@ import { GroupedCalls } from '../../platform/grouped-calls.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { completeMessages, type Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
+import type { Fenced, MessageKey, Reservation } from './reservation.ts';
 
 type Queries = Pick<Database, 'query'>;
-
-/** A request as the ledger names it. */
-export interface MessageKey {
-  accountId: number;
-  idempotencyKey: string;
-}
-
-/** A key with what names one reservation of it: a random number. */
-export interface Fenced extends MessageKey {
-  fence: number;
-}
-
-/** A reservation that this process holds, until another one has the key. */
-export interface Reservation extends Fenced {
-  /**
-   * By what a former holder called, or was about to call, a provider, when no answer is known;
-   * empty: none did.
-   */
-  openedWith: string;
-}
 
 export type Reserved =
   | { kind: 'reserved'; reservation: Reservation }
