@@ -5,21 +5,18 @@ import type { AdminPages } from '../../platform/admin-server.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { killQuery } from '../../platform/clickhouse/kill-on-abort.ts';
 import { queryLimits } from '../../platform/clickhouse/query-limits.ts';
-import { connectProducer, type LogProducer } from '../../platform/kafka/producer.ts';
-import type { Log } from '../../platform/log.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { RecentSet } from '../../platform/recent-set.ts';
-import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
-import { messageChunkCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
+import { connectChunks } from './chunks/publish-chunks.ts';
 import { recipientsReader } from './chunks/read-recipients.ts';
-import type { SlicePorts } from './chunks/write-slice.ts';
 import type { PlannerConfig } from './config.ts';
 import { rowsFreezer } from './freeze/freeze-rows.ts';
 import { InstanceStore } from './instances/instance-store.ts';
-import { plannerMetrics, type PlannerMetrics } from './metrics.ts';
+import { plannerMetrics } from './metrics.ts';
 import { Planner } from './planner.ts';
+import { SLICE_SIZES } from './run.ts';
 import { RunStore } from './run-store.ts';
 import { waitingRuns } from './waiting-runs.ts';
 
@@ -27,13 +24,8 @@ const NAME = 'ravand-planner';
 /** A killed process holds its runs so long. */
 const LEASE_SECONDS = 15;
 const HEARTBEAT_MS = 4000;
-/** A slice is 100,000 recipients: some 20 MB, and a fifth of a second. */
-const SIZES = { chunk: 500, slice: 200 };
 /** Slices that are written at a time. */
 const SLICES = 2;
-/** A chunk that Kafka does not acknowledge for so long has failed, ms. */
-const PUBLISH_MS = 30_000;
-const METADATA_MS = 5000;
 /** A recurrence that cannot be read is logged again after this time, ms. */
 const REPORTED_AGAIN_MS = 3_600_000;
 /** How long a shutdown waits for turns, ms; what they lack is done by the next process. */
@@ -50,8 +42,11 @@ export async function start(context: ServiceContext<PlannerConfig>): Promise<voi
   });
   const clickhouse = connectFreezes(context);
   const metrics = plannerMetrics(registry);
-  const { producer, partitions } = await connectTopic({ config, log, signal });
-  onShutdown('producer', () => producer.close(DRAIN_MS));
+  const chunks = await connectChunks({
+    ...{ settings: config, topic: TOPIC.messagesPlanned, clientId: NAME, log, signal },
+    written: (recipients) => metrics.recipientsWritten(recipients),
+  });
+  onShutdown('producer', () => chunks.close(DRAIN_MS));
   const planner = new Planner({
     runs: new RunStore(database, {
       holder: `${NAME}/${randomBytes(9).toString('base64url')}`,
@@ -66,8 +61,8 @@ export async function start(context: ServiceContext<PlannerConfig>): Promise<voi
     turns: {
       ...clickhouse,
       findSegment: segmentFinder(database),
-      publish: chunkPublisher({ producer, partitions, metrics }),
-      sizes: SIZES,
+      publish: chunks.publish,
+      sizes: SLICE_SIZES,
       ...{ heartbeatMs: HEARTBEAT_MS, now: Date.now, random: Math.random },
     },
     ...{ metrics, log, signal },
@@ -113,57 +108,6 @@ function connectFreezes({ config, log, onShutdown }: ServiceContext<PlannerConfi
   return {
     freezeRows: rowsFreezer({ client: freezing, cluster, limits, kill, timeLimit }),
     readRecipients: recipientsReader({ client: reading, cluster }),
-  };
-}
-
-async function connectTopic({
-  config,
-  log,
-  signal,
-}: {
-  config: PlannerConfig;
-  log: Log;
-  signal: AbortSignal;
-}): Promise<{ producer: LogProducer; partitions: number }> {
-  const retried = { log, signal, code: 'kafka_unreachable', what: 'connecting to Kafka' };
-  return retryUntilAborted(retried, async () => {
-    const producer = await connectProducer({
-      ...{ settings: config, log, clientId: NAME, timeout: PUBLISH_MS },
-      ...{ linger: 5, pollInterval: 2, compression: 'lz4' },
-      // Chunks may be appended in any order.
-      isGapless: false,
-      maxQueued: { records: 10_000, bytes: 256 * 2 ** 20 },
-    });
-    try {
-      return {
-        producer,
-        partitions: await producer.partitions(TOPIC.messagesPlanned, METADATA_MS),
-      };
-    } catch (error) {
-      await producer.close(0);
-      throw error;
-    }
-  });
-}
-
-/** A chunk that is written again goes to the same partition. */
-function chunkPublisher({
-  producer,
-  partitions,
-  metrics,
-}: {
-  producer: LogProducer;
-  partitions: number;
-  metrics: PlannerMetrics;
-}): SlicePorts['publish'] {
-  return async (chunk) => {
-    await producer.publish({
-      topic: TOPIC.messagesPlanned,
-      partition: (chunk.run_id + chunk.chunk) % partitions,
-      key: null,
-      value: messageChunkCodec.encode(chunk),
-    });
-    metrics.recipientsWritten(chunk.recipients.length);
   };
 }
 

@@ -54,8 +54,7 @@ export class Planner {
       const endedBefore = this.#ended;
       let isMore = false;
       try {
-        isMore = await this.#start();
-        await this.#lease();
+        isMore = await this.#round();
         await this.#measure();
         this.#problem = '';
         failures = 0;
@@ -73,14 +72,23 @@ export class Planner {
     await Promise.all(this.#turns.values());
   }
 
-  /** Whether more runs are due. */
-  async #start(): Promise<boolean> {
+  /** Starts what is due and gives turns; whether more is due. */
+  async #round(): Promise<boolean> {
     const { runs, instances, metrics } = this.#options;
-    const recorded = await recordInstances(instances);
-    metrics.instancesRecorded(recorded);
-    const started = await runs.startDue(STARTED_AT_ONCE);
-    metrics.runsStarted(started);
-    return recorded.isMore || Object.values(started).some((count) => count >= STARTED_AT_ONCE);
+    let isMore = false;
+    const work = await runs.look();
+    if (work.instances) {
+      const recorded = await recordInstances(instances);
+      metrics.instancesRecorded(recorded);
+      isMore = recorded.isMore;
+    }
+    if (work.instances || work.due || work.planning) {
+      const started = await runs.startDue(STARTED_AT_ONCE);
+      metrics.runsStarted(started);
+      isMore ||= Object.values(started).some((count) => count >= STARTED_AT_ONCE);
+      await this.#lease();
+    }
+    return isMore;
   }
 
   /** Begins turns until no slot is free or no run is ready. */

@@ -1,11 +1,21 @@
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { LeasedRun } from './run.ts';
-import { CHECKPOINT, EXTEND, FAIL, FREEZE, LEASE, RELEASE, START_DUE } from './statements.ts';
+import { CHECKPOINT, EXTEND, FAIL, FREEZE, LEASE, LOOK, RELEASE, START_DUE } from './statements.ts';
 
 /** What a process may lease: runs whose audience is to be frozen, runs whose chunks are written. */
 export interface Wanted {
   freezes: boolean;
   slices: boolean;
+}
+
+/** What there may be to do. */
+export interface Work {
+  /** Instances of recurrences are due. */
+  instances: boolean;
+  /** Scheduled runs are due. */
+  due: boolean;
+  /** Runs are being planned. */
+  planning: boolean;
 }
 
 /** What became of runs that were due. */
@@ -42,6 +52,12 @@ export class RunStore {
     this.#database = database;
     this.#holder = holder;
     this.#leaseSeconds = leaseSeconds;
+  }
+
+  /** Cheap: all that an idle process asks. */
+  async look(): Promise<Work> {
+    const { rows } = await this.#database.query<Work>(LOOK);
+    return rows[0] ?? { instances: false, due: false, planning: false };
   }
 
   /** Starts at most `limit` scheduled runs that are due, or asks about those that are late. */

@@ -14,6 +14,12 @@ const END_CAMPAIGNS = `
   FROM ended WHERE c.id = ended.campaign_id AND c.status IN ('scheduled', 'sending', 'paused')
     AND NOT EXISTS (SELECT 1 FROM campaign_runs o WHERE o.campaign_id = c.id AND o.id <> ended.id AND o.state IN ('scheduled', 'confirm', 'planning', 'sending'))`;
 
+/** What there is to do: three look-ups in indexes. */
+export const LOOK = `
+  SELECT EXISTS (SELECT 1 FROM campaigns WHERE next_at <= clock_timestamp()) AS instances,
+    EXISTS (SELECT 1 FROM campaign_runs WHERE state = 'scheduled' AND due_at <= clock_timestamp()) AS due,
+    EXISTS (SELECT 1 FROM campaign_runs WHERE state = 'planning') AS planning`;
+
 /** $1 most runs. Runs that were about to be planned and are late by now are asked about, too. */
 export const START_DUE = `
   WITH due AS (
