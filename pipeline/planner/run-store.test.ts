@@ -249,6 +249,26 @@ describe('the chunks of a run', () => {
   });
 });
 
+describe('a campaign that somebody paused', () => {
+  it('stays paused while it has other runs or instances, and ends with the last of them', async () => {
+    await db.addRun({ state: 'planning' });
+    await db.rows(
+      `UPDATE campaigns SET status = 'paused', next_at = clock_timestamp() + interval '1 day'`,
+    );
+    const statusAfterFailure = async () => {
+      const run = await store.lease(ANY);
+      if (!run) throw new Error('the run was not leased');
+      await store.fail(run, 'broken');
+      const [row] = await db.rows<{ status: string }>('SELECT status FROM campaigns WHERE id = 11');
+      return row?.status;
+    };
+    expect(await statusAfterFailure()).toBe('paused');
+    await db.rows('UPDATE campaigns SET next_at = NULL');
+    await db.addRun({ state: 'planning' });
+    expect(await statusAfterFailure()).toBe('failed');
+  });
+});
+
 describe('a run that cannot be planned', () => {
   it('fails with its sentence, and its campaign with it', async () => {
     const id = await db.addRun({ state: 'planning' });

@@ -8,11 +8,26 @@ const IS_FREE = `coalesce(r.leased_until, '-infinity') <= clock_timestamp()`;
 const IS_ACTIVE = `EXISTS (SELECT 1 FROM accounts a WHERE a.id = r.account_id AND a.status = 'active')`;
 const IS_LATE = `r.confirmed_at IS NULL AND r.due_at < clock_timestamp() - ${LATE}`;
 
-/** Of runs in `ended` (id, campaign_id, status): with its last run and instance a campaign ends. */
-const END_CAMPAIGNS = `
-  UPDATE campaigns c SET status = CASE WHEN c.next_at IS NULL THEN ended.status ELSE 'scheduled' END, updated_at = clock_timestamp()
-  FROM ended WHERE c.id = ended.campaign_id AND c.status IN ('scheduled', 'sending', 'paused')
-    AND NOT EXISTS (SELECT 1 FROM campaign_runs o WHERE o.campaign_id = c.id AND o.id <> ended.id AND o.state IN ('scheduled', 'confirm', 'planning', 'sending'))`;
+/**
+ * The status of campaigns some of whose runs are in a new state: `moved` (id, campaign_id, state).
+ * As statusOf of messaging/campaigns decides it.
+ */
+const SHOW_STATUS = `
+  UPDATE campaigns c SET updated_at = clock_timestamp(), status = CASE
+      WHEN now_is.sending OR now_is.waiting OR c.next_at IS NOT NULL THEN
+        CASE WHEN c.status = 'paused' THEN 'paused' WHEN now_is.sending THEN 'sending' ELSE 'scheduled' END
+      WHEN c.status IN ('draft', 'cancelled') THEN c.status
+      ELSE coalesce(now_is.ended, 'cancelled') END
+  FROM (
+    SELECT m.campaign_id, bool_or(m.state = 'planning' OR coalesce(other.sending, false)) AS sending, bool_or(m.state = 'confirm' OR other.runs > 0) AS waiting,
+      max(CASE m.state WHEN 'finished' THEN 'sent' WHEN 'failed' THEN 'failed' END) AS ended
+    FROM moved m CROSS JOIN LATERAL (
+      SELECT count(*) AS runs, bool_or(o.state IN ('planning', 'sending') OR (o.state = 'scheduled' AND o.due_at <= clock_timestamp())) AS sending
+      FROM campaign_runs o WHERE o.campaign_id = m.campaign_id AND NOT o.cancelled AND o.state IN ('scheduled', 'confirm', 'planning', 'sending')
+        AND o.id NOT IN (SELECT id FROM moved)
+    ) other
+    GROUP BY m.campaign_id
+  ) now_is WHERE c.id = now_is.campaign_id`;
 
 /** What there is to do: three look-ups in indexes. */
 export const LOOK = `
@@ -28,17 +43,13 @@ export const START_DUE = `
   ), late AS (
     SELECT r.id FROM campaign_runs r WHERE r.state = 'planning' AND r.frozen_at IS NULL AND ${IS_FREE} AND (r.cancelled OR ${IS_LATE})
     LIMIT $1 FOR UPDATE SKIP LOCKED
-  ), decided AS (
+  ), moved AS (
     UPDATE campaign_runs r SET
       state = CASE WHEN r.cancelled THEN 'cancelled' WHEN ${IS_LATE} THEN 'confirm' ELSE 'planning' END,
       finished_at = CASE WHEN r.cancelled THEN clock_timestamp() END
     WHERE r.id IN (SELECT id FROM due UNION ALL SELECT id FROM late) RETURNING r.id, r.campaign_id, r.state
-  ), started AS (
-    UPDATE campaigns c SET status = 'sending', updated_at = clock_timestamp()
-    FROM decided d WHERE c.id = d.campaign_id AND d.state = 'planning' AND c.status = 'scheduled'
-  ), ended AS (SELECT id, campaign_id, 'cancelled' AS status FROM decided WHERE state = 'cancelled'
-  ), campaigns_ended AS (${END_CAMPAIGNS})
-  SELECT state, count(*)::integer AS runs FROM decided GROUP BY state`;
+  ), shown AS (${SHOW_STATUS})
+  SELECT state, count(*)::integer AS runs FROM moved GROUP BY state`;
 
 /**
  * $1 holder, $2 seconds, $3 freezes, $4 slices. The account whose last lease is longest ago comes
@@ -108,8 +119,8 @@ export const FREEZE = `
   ), counted AS (
     INSERT INTO message_totals (account_id, status, messages) SELECT account_id, 'planned', planned FROM frozen WHERE planned > 0
     ON CONFLICT (account_id, status) DO UPDATE SET messages = message_totals.messages + excluded.messages
-  ), ended AS (SELECT id, campaign_id, CASE state WHEN 'finished' THEN 'sent' ELSE state END AS status FROM frozen WHERE state <> 'planning'
-  ), campaigns_ended AS (${END_CAMPAIGNS})
+  ), moved AS (SELECT id, campaign_id, state FROM frozen WHERE state <> 'planning'
+  ), shown AS (${SHOW_STATUS})
   SELECT id FROM frozen`;
 
 /** $3 chunks before, $4 chunks, $5 last key, $6 all chunks are written. */
@@ -119,11 +130,11 @@ export const CHECKPOINT = `
 
 /** $3 error. */
 export const FAIL = `
-  WITH ended AS (
+  WITH moved AS (
     UPDATE campaign_runs SET ${FREE}, state = 'failed', error = $3, is_planned = true, finished_at = clock_timestamp()
-    WHERE ${HELD} AND frozen_at IS NULL AND state = 'planning' RETURNING id, campaign_id, 'failed' AS status
-  ), campaigns_ended AS (${END_CAMPAIGNS})
-  SELECT id FROM ended`;
+    WHERE ${HELD} AND frozen_at IS NULL AND state = 'planning' RETURNING id, campaign_id, state
+  ), shown AS (${SHOW_STATUS})
+  SELECT id FROM moved`;
 
 /** How many runs of active accounts wait, and for how long those are due that are not planned. */
 export const WAITING = `
