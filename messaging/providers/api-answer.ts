@@ -32,21 +32,23 @@ export async function callApi(client: ApiClient, call: ApiCall): Promise<Provide
 }
 
 function answerOf(result: ApiResult, call: ApiCall): ProviderAnswer {
-  switch (result.kind) {
-    case 'not_sent':
-      return result.isRefused
-        ? { kind: 'broken', reason: 'address_refused', detail: result.message }
-        : { kind: 'retry', reason: 'unreachable', detail: result.message };
-    case 'lost':
-      return { kind: 'unknown', reason: 'no_answer', detail: result.message };
-    case 'answered': {
-      const json = jsonOf(result.body);
-      const afterMs = retryAfterMs(result.headers['retry-after'], call.now());
-      const { status, body } = result;
-      const answered = { status, detail: `HTTP ${status} ${body}`, afterMs };
-      return (json && call.read(json, status)) ?? answerOfStatus(answered, call);
-    }
-  }
+  if (result.kind !== 'answered') return withoutAnswer(result);
+  const json = jsonOf(result.body);
+  const afterMs = retryAfterMs(result.headers['retry-after'], call.now());
+  const { status, body } = result;
+  const answered = { status, detail: `HTTP ${status} ${body}`, afterMs };
+  return (json && call.read(json, status)) ?? answerOfStatus(answered, call);
+}
+
+/** What it means that a request to the provider's own URL has no answer. */
+export function withoutAnswer(
+  result: Exclude<ApiResult, { kind: 'answered' }>,
+): Exclude<ProviderAnswer, { kind: 'accepted' }> {
+  if (result.kind === 'lost')
+    return { kind: 'unknown', reason: 'no_answer', detail: result.message };
+  return result.isRefused
+    ? { kind: 'broken', reason: 'address_refused', detail: result.message }
+    : { kind: 'retry', reason: 'unreachable', detail: result.message };
 }
 
 /** What an HTTP status, or a code that is used like one, means. */
@@ -73,7 +75,8 @@ export function answerOfStatus(
   return { kind: 'rejected', reason: 'rejected_by_provider', detail };
 }
 
-function jsonOf(body: string): JsonObject | undefined {
+/** A JSON object; undefined for anything else. */
+export function jsonOf(body: string): JsonObject | undefined {
   try {
     const json: unknown = JSON.parse(body);
     return isJsonObject(json) ? json : undefined;
@@ -84,8 +87,12 @@ function jsonOf(body: string): JsonObject | undefined {
 
 /** What a provider says, short enough for a row and without the secret that it may repeat. */
 function withoutSecret<Answer extends { detail: string }>(answer: Answer, secret: string): Answer {
-  const line = answer.detail.replaceAll(/\s+/g, ' ').trim();
   const forms = secret === '' ? [] : [secret, encodeURIComponent(secret)];
-  const shown = forms.reduce((text, form) => text.replaceAll(form, '[secret]'), line);
-  return { ...answer, detail: truncateBytes(shown, MAX_DETAIL_BYTES) };
+  const shown = forms.reduce((text, form) => text.replaceAll(form, '[secret]'), answer.detail);
+  return { ...answer, detail: shortDetail(shown) };
+}
+
+/** One short line, for a row. */
+export function shortDetail(text: string): string {
+  return truncateBytes(text.replaceAll(/\s+/g, ' ').trim(), MAX_DETAIL_BYTES);
 }

@@ -33,6 +33,14 @@ export class ConfigFields {
     return value.trim();
   }
 
+  /** A name of letters, digits and `.:_-`, which stands in headers and paths. */
+  identifier(name: string): string {
+    const value = this.text(name);
+    if (!/^[\w.:-]{1,200}$/.test(value))
+      throw this.#problem(`${name} has to be of letters, digits and .:_-`);
+    return value;
+  }
+
   port(name: string): number {
     const value = this.#fields[name];
     if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > 65_535)

@@ -15,7 +15,14 @@ export interface RenderedContent {
 export type Target =
   | { kind: 'email'; address: string }
   | { kind: 'phone'; number: string }
-  | { kind: 'device'; deviceId: string; provider: 'fcm' | 'apns' | 'hms'; token: string }
+  | {
+      kind: 'device';
+      deviceId: string;
+      provider: 'fcm' | 'apns' | 'hms';
+      token: string;
+      /** Of the last registration, ms since the epoch: APNs may speak of an earlier one. */
+      registeredAt?: number;
+    }
   | { kind: 'browser'; endpoint: string; p256dh: string; auth: string }
   | { kind: 'chat'; chatId: string }
   | { kind: 'inbox'; accountId: number; userId: string };
@@ -47,7 +54,7 @@ export type ProviderAnswer =
   /** The address will never work: it is deactivated or suppressed with the reason. */
   | { kind: 'dead_address'; reason: string; detail: string }
   | { kind: 'retry'; reason: string; detail: string; afterMs?: number }
-  /** The sender is refused (credentials, credit, policy): nothing else of it is sent, somebody acts. */
+  /** The sender is refused (credentials, credit, policy): it sends nothing until somebody acts. */
   | { kind: 'broken'; reason: string; detail: string }
   | { kind: 'unknown'; reason: string; detail: string };
 

@@ -1,10 +1,14 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
+import { openApns, parseApnsConfig } from './apns/apns.ts';
 import { openBale, parseBaleConfig } from './bale/bale.ts';
 import { openEitaa, parseEitaaConfig } from './eitaa/eitaa.ts';
+import { openFcm, parseFcmConfig } from './fcm/fcm.ts';
+import { openInApp, parseInAppConfig } from './inapp/inapp.ts';
 import { openKavenegar, parseKavenegarConfig } from './kavenegar/kavenegar.ts';
 import type { Opening } from './opening.ts';
 import type { Provider } from './provider.ts';
 import { openRubika, parseRubikaConfig } from './rubika/rubika.ts';
+import { openWebPush, parseWebPushConfig } from './webpush/webpush.ts';
 
 interface ProviderKind<Config> {
   /** The channels that it can serve. */
@@ -32,6 +36,30 @@ function provider<Config>({ open, ...kind }: ProviderKind<Config>): RegisteredPr
 
 /** Every provider by the name that `admin channel set --provider` takes. */
 export const PROVIDERS: Readonly<Partial<Record<string, RegisteredProvider>>> = {
+  fcm: provider({
+    channels: ['push'],
+    needsSecret: true,
+    parseConfig: parseFcmConfig,
+    open: openFcm,
+  }),
+  apns: provider({
+    channels: ['push'],
+    needsSecret: true,
+    parseConfig: parseApnsConfig,
+    open: openApns,
+  }),
+  webpush: provider({
+    channels: ['web'],
+    needsSecret: true,
+    parseConfig: parseWebPushConfig,
+    open: openWebPush,
+  }),
+  inapp: provider({
+    channels: ['inapp'],
+    needsSecret: false,
+    parseConfig: parseInAppConfig,
+    open: openInApp,
+  }),
   kavenegar: provider({
     channels: ['sms'],
     needsSecret: true,

@@ -11,3 +11,13 @@ export function tooLong(text: string, max: number): ProviderAnswer | undefined {
   if (text.length <= max) return undefined;
   return { kind: 'rejected', reason: 'too_large', detail: `more than ${max} characters` };
 }
+
+export function tooLarge(maxBytes: number): ProviderAnswer {
+  return { kind: 'rejected', reason: 'too_large', detail: `more than ${maxBytes} bytes` };
+}
+
+/** The device has its messages from another push service than the sender serves. */
+export function unsupportedService(provider: string, of: string): ProviderAnswer {
+  const detail = `the device is registered with ${of}, and the sender with ${provider}`;
+  return { kind: 'rejected', reason: 'unsupported_push_service', detail };
+}

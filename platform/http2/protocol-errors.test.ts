@@ -83,6 +83,14 @@ describe('a server that breaks the protocol loses the connection:', () => {
   });
 });
 
+test('a request that each GOAWAY calls not processed is not sent in the end', async () => {
+  const goAway = frame(7, 0, 0, [0, 0, 0, 0, 0, 0, 0, 0, ...Buffer.from('maintenance')]);
+  const { port } = await scripted(goAway);
+  expect(await post(poolTo(port))).toEqual({
+    ...{ kind: 'not_sent', message: 'the server closes the connection: NO_ERROR maintenance' },
+  });
+});
+
 describe('an answer is read', () => {
   test.each<[string, Buffer]>([
     ['with padding', frame(1, 13, 1, [2, STATUS_200, 0, 0])],

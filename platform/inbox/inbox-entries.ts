@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../events/json.ts';
+import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import { escapeText } from '../postgres/escaped-text.ts';
 import type { Database } from '../postgres/pool.ts';
 
@@ -43,8 +43,8 @@ export async function addInboxEntries(
           id: entry.id,
           title: withoutNul(entry.title),
           body: withoutNul(entry.body),
-          url: entry.url,
-          data: entry.data,
+          url: entry.url === undefined ? undefined : withoutNul(entry.url),
+          data: storable(entry.data),
           created_at: entry.createdAt,
         })),
       ),
@@ -85,6 +85,17 @@ export async function markInboxRead(
 /** Those that an entry can have: PostgreSQL stores neither NUL nor half a character. */
 export function storableIds(ids: readonly string[]): string[] {
   return ids.filter((id) => id.isWellFormed() && !id.includes('\0'));
+}
+
+/** A value of JSON without what PostgreSQL refuses, which would refuse all other entries too. */
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return withoutNul(value);
+  if (Array.isArray(value)) return value.map(storable);
+  return isJsonObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([key, one]) => [withoutNul(key), storable(one)]),
+      )
+    : value;
 }
 
 function withoutNul(text: string): string {

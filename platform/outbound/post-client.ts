@@ -18,7 +18,7 @@ export interface PostRequest {
   body: Buffer;
   /** From now to the end of the answer, ms. */
   timeout: number;
-  signal: AbortSignal;
+  signal?: AbortSignal;
 }
 
 /** A URL that passed the guard, without what names tell only when they are resolved. */
@@ -55,6 +55,8 @@ export class PostClient {
   /** Until when origins are believed to speak no HTTP/2, by the monotonic clock. */
   readonly #http1Until = new BoundedMap<string, number>(2 * MAX_ORIGINS);
 
+  readonly #urls = new BoundedMap<string, URL>(MAX_ORIGINS);
+
   constructor(guard: OutboundGuard, limits: Partial<PoolLimits> = {}) {
     this.#guard = guard;
     this.#limits = { ...LIMITS, ...limits };
@@ -67,10 +69,16 @@ export class PostClient {
   }
 
   /**
-   * Never rejects. An answer whose body is cut short is `answered` with what arrived of it.
-   * Messages name neither paths nor addresses.
+   * Never rejects. `to`: a text for a URL that is used often. An answer whose body is cut short is
+   * `answered` with what arrived of it. Messages name neither paths nor addresses.
    */
-  async post({ url }: PostDestination, request: PostRequest): Promise<ApiResult> {
+  async post(to: PostDestination | string, request: PostRequest): Promise<ApiResult> {
+    let url: URL;
+    try {
+      url = typeof to === 'string' ? this.#urlOf(to) : to.url;
+    } catch (error) {
+      return notSent({ kind: 'not_sent', message: '', error });
+    }
     if (url.protocol === 'http:' || this.#speaksHttp1(url.origin))
       return this.#postHttp1(url, request);
     const startedAt = performance.now();
@@ -93,6 +101,15 @@ export class PostClient {
   close(): void {
     for (const pool of this.#pools.values()) pool.close();
     this.#http1.close();
+  }
+
+  /** Throws AddressRefused. Reading a URL costs more than a request. */
+  #urlOf(text: string): URL {
+    const known = this.#urls.get(text);
+    if (known) return known;
+    const { url } = this.destination(text);
+    this.#urls.set(text, url);
+    return url;
   }
 
   #postHttp1(url: URL, request: PostRequest): Promise<ApiResult> {
