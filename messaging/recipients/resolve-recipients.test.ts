@@ -143,8 +143,8 @@ describe('the address of a recipient', () => {
     );
     const { targets, address, canonical, names } = await resolveOne('push', 'anon');
     expect(targets).toEqual([
-      { kind: 'device', deviceId: 'd2', provider: 'apns', token: 't\\2' },
-      { kind: 'device', deviceId: 'd1', provider: 'fcm', token: 't1' },
+      { kind: 'device', deviceId: 'd2', provider: 'apns', token: 't\\2', registeredAt: 2 },
+      { kind: 'device', deviceId: 'd1', provider: 'fcm', token: 't1', registeredAt: 1 },
     ]);
     expect([address, canonical, [...names].sort()]).toEqual(['d2', 'u', ['anon', 'u']]);
     expect((await resolveOne('web', 'u')).targets).toEqual([

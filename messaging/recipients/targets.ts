@@ -82,10 +82,11 @@ function newest(addresses: readonly KnownAddress[]): KnownAddress[] {
 
 const PUSH_PROVIDERS = ['fcm', 'apns', 'hms'] as const;
 
-function deviceTarget({ id, details }: KnownAddress): Target[] {
+function deviceTarget({ id, details, receivedAt: registeredAt }: KnownAddress): Target[] {
   const { push_token: token = '', push_provider: named } = details;
   const provider = PUSH_PROVIDERS.find((one) => one === named);
-  return token === '' || !provider ? [] : [{ kind: 'device', deviceId: id, provider, token }];
+  if (token === '' || !provider) return [];
+  return [{ kind: 'device', deviceId: id, provider, token, registeredAt }];
 }
 
 function browserTarget({ id, details: { p256dh = '', auth = '' } }: KnownAddress): Target[] {
