@@ -20,6 +20,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   lookups: 'addresses and consents of people in a real PostgreSQL, at 1,000 a second',
   onsite: 'on-site campaigns for a page: targeting in memory, on one core',
   relays: 'deliveries to an endpoint, beside a bare client loop',
+  push: 'messages to FCM, APNs and browsers over HTTP/2, beside a bare node:http2 loop',
   planner: 'ten million people frozen and written in chunks',
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:

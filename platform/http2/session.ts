@@ -51,7 +51,7 @@ const CLOSING_MS = 1000;
 /**
  * One connection of HTTP/2 that sends small requests and reads small answers. Written by hand:
  * node:http2 makes a stream object for each request, which costs five times as much CPU
- * (bench/http2.ts), and it does not say which requests were handed to the socket.
+ * (bench/push.ts), and it does not say which requests were handed to the socket.
  */
 export class Http2Session implements FrameHandlers {
   readonly #options: SessionOptions;
