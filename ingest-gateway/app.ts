@@ -23,6 +23,7 @@ import { connectOnsiteStore } from './onsite/onsite-store.ts';
 import { connectShownStore } from './onsite/shown-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { logConnector, readLimits } from './publish/connect-log.ts';
+import { connectAnnouncements } from './tracking/announce-opt-outs.ts';
 import { connectRecipientStore } from './tracking/recipient-store.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import { createGateway, type Gateway } from './gateway.ts';
@@ -96,6 +97,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       tokens: config.TRACKING_KEYS,
       recipientOf: connectRecipientStore(channels),
       opens: connectOpenStore(channels),
+      announceOptOut: connectAnnouncements(channels),
     },
     onsite: { campaigns: connectOnsiteStore(channels), shown: connectShownStore(channels) },
     eventsThisMonth: monthMeter(database, Date.now),

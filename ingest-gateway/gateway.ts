@@ -231,7 +231,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   for (const reading of gatewayReadings({
     spoolFolder: config.SPOOL_DIR,
     ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
-    opens: tracking.opens,
+    ...{ opens: tracking.opens, optOuts: tracking.optOuts },
   }))
     metrics.read(reading);
   return {

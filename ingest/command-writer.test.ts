@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { channelChange } from '../events/channels/channel-change.ts';
-import { isLater } from '../events/channels/command-order.ts';
+import { isLater, type CommandOrder } from '../events/channels/command-order.ts';
 import type { LogRecord } from './log-record.ts';
 import { channelCommandCodec } from '../schemas/codec.ts';
 import type { ChannelCommand } from '../schemas/records.ts';
@@ -26,6 +26,32 @@ function openWriter({ maxCounted }: { maxCounted?: number } = {}) {
     published.map(({ value }) => channelCommandCodec.decode(value));
   return { write, commands, published, state };
 }
+
+it('a command that is durable on this machine only is named to its writer', async () => {
+  const spooled: CommandOrder[] = [];
+  const state = { isSpooled: true };
+  const writer = new CommandWriter({
+    publish: (records) => {
+      if (state.isSpooled) for (const record of records) record.onSpooled?.();
+      return Promise.resolve([]);
+    },
+    gateway: 'g',
+  });
+  const change = channelChange({ kind: 'messenger_linked', channel: 'bale', user_id: 'u' });
+  const facts = { principal: { accountId: 1, appId: 1, writeKeyId: 1 }, source: 'sdk', trace: '' };
+  const write = (receivedAt: number) =>
+    writer.write(change, { ...facts, receivedAt }, (command) => spooled.push(command));
+  await write(1000);
+  state.isSpooled = false;
+  await write(2000);
+  state.isSpooled = true;
+  // The clock of the machine went back: the order of commands does not.
+  await write(500);
+  expect(spooled).toMatchObject([
+    { received_at: 1000, gateway: 'g', sequence: 0 },
+    { received_at: 2000, gateway: 'g', sequence: 2 },
+  ]);
+});
 
 describe('a gateway counts its commands', () => {
   it('by account and partition, with those that were not durable', async () => {

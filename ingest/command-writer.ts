@@ -1,4 +1,5 @@
 import type { ChannelChange } from '../events/channels/channel-change.ts';
+import type { CommandOrder } from '../events/channels/command-order.ts';
 import { partitionOf } from '../events/partition.ts';
 import { truncateBytes } from '../events/bytes.ts';
 import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
@@ -27,6 +28,9 @@ export interface ChangeFacts {
   trace: string;
 }
 
+/** Called when a command is durable on this machine only: it comes into the log later. */
+export type OnSpooled = (command: CommandOrder) => void;
+
 /** Commands of an account in a partition. */
 interface Counted {
   written: number;
@@ -54,7 +58,7 @@ export class CommandWriter {
   }
 
   /** False when the change is not durable: the client is answered 503 and sends it again. */
-  async write(change: ChannelChange, facts: ChangeFacts): Promise<boolean> {
+  async write(change: ChannelChange, facts: ChangeFacts, onSpooled?: OnSpooled): Promise<boolean> {
     const { principal } = facts;
     const { accountId } = principal;
     const owner = change.user_id || change.anonymous_id || change.address_id;
@@ -80,6 +84,7 @@ export class CommandWriter {
       value: channelCommandCodec.encode(command),
       accountId,
       events: 0,
+      ...(onSpooled ? { onSpooled: () => onSpooled(command) } : {}),
     };
     const isDurable = (await this.#ports.publish([record])).length === 0;
     if (!isDurable) counted.refused++;

@@ -7,4 +7,6 @@ export interface LogRecord {
   accountId: number;
   /** Accepted events in it; spooled events count in the reconciliation (ARCHITECTURE.md, G6). */
   events: number;
+  /** Called when it is durable on this machine only: Kafka gets it later. */
+  onSpooled?: () => void;
 }

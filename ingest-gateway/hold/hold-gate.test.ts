@@ -79,7 +79,10 @@ describe('the hold of a gateway', () => {
     await until(() => publisher.phase === 'direct');
     expect(await gate.publish([ofPerson(under, 0, 5)])).toEqual([]);
     gate.follow(HOLDING);
-    expect(await gate.publish([ofPerson(under, 1, 5)])).toEqual([]);
+    let spooled = 0;
+    const held = { ...ofPerson(under, 1, 5), onSpooled: () => spooled++ };
+    expect(await gate.publish([held])).toEqual([]);
+    expect(spooled).toBe(1);
     await until(() => gate.phase === 'held');
     for (const number of [2, 3]) await gate.publish([ofPerson(under, number, 5)]);
     expect(model.appended.length).toBe(1);

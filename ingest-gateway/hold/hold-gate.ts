@@ -171,9 +171,10 @@ export class HoldGate {
       for (const record of records) {
         if (record.value.length > this.#options.limitOf(record.topic)) done(record, false);
         else
-          this.#options.queue.append(heldRecord(record, by), (error) =>
-            done(record, error === undefined),
-          );
+          this.#options.queue.append(heldRecord(record, by), (error) => {
+            if (!error) record.onSpooled?.();
+            done(record, error === undefined);
+          });
       }
     });
   }

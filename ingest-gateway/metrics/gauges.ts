@@ -9,6 +9,7 @@ import type { BlockedReason } from '../publish/drain-options.ts';
 import type { KnownTopics } from '../publish/known-topics.ts';
 import type { Phase } from '../publish/evolve.ts';
 import type { OpenCounts } from '../opens/record-opens.ts';
+import type { OptOutCounts } from '../tracking/announce-opt-outs.ts';
 import type { HoldGate } from '../hold/hold-gate.ts';
 import type { Publisher } from '../publish/publisher.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -28,6 +29,7 @@ interface Components {
   topics: KnownTopics;
   gate: HoldGate;
   opens: OpenCounts;
+  optOuts: OptOutCounts;
 }
 
 const BLOCKED: readonly BlockedReason[] = [
@@ -59,6 +61,7 @@ export function gatewayReadings({
   topics,
   gate,
   opens,
+  optOuts,
 }: Components): Reading[] {
   const gauge = (name: string, help: string, read: Reading['read'], label?: string): Reading => ({
     name: `ravand_gateway_${name}`,
@@ -191,6 +194,12 @@ export function gatewayReadings({
       'opens_dropped_total',
       'Opens of messages that were dropped because too many waited.',
       () => opens.dropped,
+    ),
+    counter(
+      'spooled_opt_outs_total',
+      'Opt-outs that went into the spool: announced to those who send, or unannounced and answered 503.',
+      () => Object.entries(optOuts),
+      'outcome',
     ),
     gauge('connections', 'Open connections of clients.', () => connections.open),
     gauge('max_connections', 'Limit of connections: MAX_CONNECTIONS.', () => connections.max),

@@ -29,6 +29,7 @@ export class Completions {
       (error) => {
         if (error) return this.refuse(entry);
         this.counters.spooled++;
+        if (!entry.isComplete) entry.record.onSpooled?.();
         this.#complete(entry, true);
       },
       limits,

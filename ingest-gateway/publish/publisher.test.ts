@@ -96,6 +96,33 @@ describe('the publisher', () => {
     });
   });
 
+  it('says which records are durable in the spool only', async () => {
+    const model = new ModelLog({ script: ['ack', 'ack', 'silent'] });
+    await withPublisher(model, async ({ publisher }) => {
+      const spooled: number[] = [];
+      const publish = (number: number) =>
+        publisher.publish([{ ...record(number), onSpooled: () => spooled.push(number) }]);
+      await until(() => publisher.phase === 'direct');
+      await publish(0);
+      await publish(1);
+      expect(spooled).toEqual([]);
+      await publish(2);
+      expect(spooled).toEqual([2]);
+    });
+    const down = new ModelLog();
+    down.isUp = false;
+    await withPublisher(down, async ({ publisher, spool }) => {
+      const spooled: number[] = [];
+      const large = { ...record(1), value: Buffer.alloc(spool.maxBytes) };
+      const records = [record(0), large].map((one, at) => ({
+        ...one,
+        onSpooled: () => spooled.push(at),
+      }));
+      expect(await publisher.publish(records)).toEqual([records[1]]);
+      expect(spooled).toEqual([0]);
+    });
+  });
+
   it('names the refused records when the spool refuses them too', async () => {
     const model = new ModelLog();
     model.isUp = false;

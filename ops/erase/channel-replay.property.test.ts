@@ -29,7 +29,7 @@ const TABLES = ['channel_positions', 'message_recipients', ...REGISTER_TABLES.ma
 
 let postgres: MigratedDatabase;
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0024', '0050', '0051', '0053']);
+  postgres = await migratedDatabase(['0001', '0024', '0050', '0051', '0053', '0060']);
 }, 60_000);
 afterAll(() => postgres.close());
 

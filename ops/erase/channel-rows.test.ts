@@ -18,13 +18,13 @@ const SARA = { accountId: 1, names: ['sara\\', 'anon'], at: AT };
 let postgres: MigratedDatabase;
 let position = 0;
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0050', '0053', '0056']);
+  postgres = await migratedDatabase(['0001', '0050', '0053', '0056', '0060']);
 }, 60_000);
 afterAll(() => postgres.close());
 beforeEach(async () => {
   for (const table of [
     ...['channel_addresses', 'channel_ends', 'channel_tokens', 'channel_consents', 'consent_log'],
-    ...['channel_suppressions', 'soft_bounces', 'message_recipients'],
+    ...['channel_suppressions', 'soft_bounces', 'message_recipients', 'announced_opt_outs'],
   ])
     await postgres.database.query(`DELETE FROM ${table}`);
 });
@@ -117,11 +117,18 @@ describe('the erasure of what commands of channels left', () => {
          VALUES (1, decode(substr(md5($1), 1, 24), 'hex'), $2, 'email', 0, 'm', $3, to_timestamp(0))`,
         [user, escapeText(user), address],
       );
+    await postgres.database.query(
+      `INSERT INTO announced_opt_outs (account_id, user_id, channel, received_at) VALUES (1, $1, 'email', $2), (1, 'ali', 'email', $2), (1, $1, 'sms', $3)`,
+      [escapeText('sara\\'), AT, AT + 1],
+    );
     await erase();
     expect(await read('SELECT address, user_id FROM channel_suppressions')).toEqual([
       'info@example.ir ',
     ]);
     expect(await read('SELECT user_id FROM message_recipients')).toEqual(['ali']);
+    expect(await read('SELECT channel FROM announced_opt_outs ORDER BY user_id')).toEqual([
+      ...['email', 'sms'],
+    ]);
   });
 
   it('cuts the chain of consents at its beginning, and what is left can be checked', async () => {

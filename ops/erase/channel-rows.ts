@@ -71,6 +71,8 @@ const REMOVE = `WITH own AS (
     UPDATE channel_suppressions SET user_id = '' WHERE account_id = $1 AND user_id = ANY($2::text[]) AND received_at <= $3::float8 AND NOT ${THEIRS}
   ), shared_bounces AS (
     UPDATE soft_bounces SET user_id = '' WHERE account_id = $1 AND user_id = ANY($2::text[]) AND received_at <= $3::float8 AND NOT ${THEIRS}
+  ), announced AS (
+    DELETE FROM announced_opt_outs WHERE account_id = $1 AND user_id = ANY($2::text[]) AND received_at <= $3::float8
   ), recipients AS (
     DELETE FROM message_recipients WHERE account_id = $1 AND user_id = ANY($2::text[]) AND created_at <= to_timestamp($3::float8 / 1000) RETURNING 1
   )

@@ -15,7 +15,7 @@ let held: Map<string, string>;
 let recorded: Set<string>;
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0050', '0053']);
+  postgres = await migratedDatabase(['0001', '0050', '0053', '0060']);
 }, 60_000);
 afterAll(() => postgres.close());
 beforeEach(async () => {

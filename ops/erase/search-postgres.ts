@@ -21,6 +21,7 @@ const POSITION = ['epoch', 'partition', 'log_offset'];
 const WRITTEN_AT: Readonly<Record<string, string>> = {
   message_recipients: 'extract(epoch FROM t.created_at) * 1000',
   inbox_entries: 'extract(epoch FROM t.created_at) * 1000',
+  announced_opt_outs: 't.received_at',
 };
 
 /** Rows that commands of channels left have their time, ms. */

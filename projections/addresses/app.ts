@@ -7,6 +7,7 @@ import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { AddressesConfig } from './config.ts';
 import { addressMetrics } from './metrics.ts';
 import { advanceVersions } from './advance-versions.ts';
+import { watchAnnouncedOptOuts } from './announced-opt-outs.ts';
 import { watchBooks } from './watch-books.ts';
 import { readCommandTotals } from './books.ts';
 import { addressTask } from './task.ts';
@@ -42,6 +43,7 @@ export async function start(context: ServiceContext<AddressesConfig>): Promise<v
       ],
   });
   void watchBooks({ database, registry, log, signal: context.signal });
+  void watchAnnouncedOptOuts({ database, registry, log, signal: context.signal });
   await advanceVersions({ database, clickhouse, log, signal: context.signal });
   const consumer = await startPartitionConsumer({
     settings: config,

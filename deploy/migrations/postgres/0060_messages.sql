@@ -244,12 +244,14 @@ CREATE TABLE campaign_run_merged (
   PRIMARY KEY (run_id, person)
 );
 
--- Opt-outs that a gateway accepted while it could not write channel.commands: the dispatcher obeys them at once; removed when the projection has caught up.
+-- Opt-outs that a gateway accepted while it could not write channel.commands: the dispatcher obeys them at once; removed when the projection has caught up with the command (received_at, gateway, sequence).
 CREATE TABLE announced_opt_outs (
   account_id bigint NOT NULL,
   user_id text NOT NULL,
   channel text NOT NULL,
   received_at bigint NOT NULL,
+  gateway text NOT NULL DEFAULT '',
+  sequence bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (account_id, user_id, channel)
 );
