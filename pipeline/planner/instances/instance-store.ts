@@ -13,6 +13,8 @@ export interface DueCampaign {
   recurrence: unknown;
   /** ms since the epoch */
   nextAt: number;
+  /** Of the account, those that are due and have not ended. */
+  activeRuns: number;
 }
 
 /** The recurrences of campaigns in PostgreSQL. Each method is one statement. */
@@ -36,8 +38,10 @@ export class InstanceStore {
       approved_version: number | null;
       recurrence: unknown;
       next_ms: string;
+      active_runs: number;
     }>(
-      `SELECT c.id, c.account_id, c.status, c.version, c.approved_version, c.recurrence, (extract(epoch FROM c.next_at) * 1000)::bigint AS next_ms
+      `SELECT c.id, c.account_id, c.status, c.version, c.approved_version, c.recurrence, (extract(epoch FROM c.next_at) * 1000)::bigint AS next_ms,
+         (SELECT count(*) FROM campaign_runs r WHERE r.account_id = c.account_id AND (r.state IN ('confirm', 'planning', 'sending') OR (r.state = 'scheduled' AND r.due_at <= $2::timestamptz)))::integer AS active_runs
        FROM campaigns c JOIN accounts a ON a.id = c.account_id
        WHERE c.next_at <= $2::timestamptz AND a.status = 'active'
        ORDER BY row_number() OVER (PARTITION BY c.account_id ORDER BY c.next_at, c.id), c.next_at, c.id LIMIT $1`,
@@ -50,6 +54,7 @@ export class InstanceStore {
       approvedVersion: row.approved_version ?? undefined,
       recurrence: row.recurrence,
       nextAt: Number(row.next_ms),
+      activeRuns: row.active_runs,
     }));
   }
 
@@ -66,7 +71,12 @@ export class InstanceStore {
     const { rows } = await this.#database.query(
       `WITH moved AS (
          UPDATE campaigns SET next_at = $4::timestamptz, updated_at = clock_timestamp(),
-           status = CASE WHEN status IN ('sent', 'failed') AND 'scheduled' = ANY ($6::text[]) THEN 'scheduled' ELSE status END
+           status = CASE
+             WHEN 'scheduled' = ANY ($6::text[]) THEN CASE WHEN status IN ('draft', 'sent', 'failed') THEN 'scheduled' ELSE status END
+             WHEN $4::timestamptz IS NULL AND status = 'scheduled' AND NOT EXISTS (SELECT 1 FROM campaign_runs a WHERE a.campaign_id = $1 AND a.state IN ('scheduled', 'confirm', 'planning', 'sending'))
+               THEN coalesce((SELECT CASE e.state WHEN 'finished' THEN 'sent' ELSE 'failed' END FROM campaign_runs e
+                 WHERE e.campaign_id = $1 AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC LIMIT 1), 'draft')
+             ELSE status END
          WHERE id = $1 AND version = $2 AND next_at = $3::timestamptz RETURNING id, account_id, definition, version
        ), missed AS (
          UPDATE campaign_runs r SET state = 'missed', finished_at = clock_timestamp(),

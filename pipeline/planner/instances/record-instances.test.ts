@@ -142,6 +142,35 @@ describe('a campaign whose next instance is due', () => {
     expect(await runs()).toMatchObject([{ state: 'missed' }]);
   });
 
+  it('misses its run while its account has as many runs in progress as it may', async () => {
+    await db.rows(
+      `INSERT INTO message_settings (account_id, settings) VALUES (1, '{"max_active_runs": "2"}')`,
+    );
+    for (const state of ['sending', 'confirm']) await db.addRun({ state });
+    for (const id of [11, 12]) await recur(id, NINE);
+    await recordInstances(ports());
+    expect(await db.rows(`SELECT error FROM campaign_runs WHERE state = 'missed'`)).toEqual([
+      { error: 'The account had too many runs in progress when the run was due.' },
+    ]);
+    expect(
+      await db.rows(`SELECT campaign_id::integer FROM campaign_runs WHERE state = 'scheduled'`),
+    ).toEqual([{ campaign_id: 12 }]);
+  });
+
+  it('has ended when its last instance was missed', async () => {
+    const last = { ...DAILY, rule: 'FREQ=DAILY;UNTIL=20261123T053000Z' };
+    await db.rows(
+      `INSERT INTO message_settings (account_id, settings) VALUES (1, '{"approval_required": "true"}'), (2, '{"approval_required": "true"}')`,
+    );
+    for (const id of [11, 12]) await recur(id, NINE, last);
+    await db.addRun({ state: 'finished', account: 2 });
+    await recordInstances(ports());
+    expect(await db.rows('SELECT status FROM campaigns WHERE id < 13 ORDER BY id')).toEqual([
+      { status: 'draft' },
+      { status: 'sent' },
+    ]);
+  });
+
   it('has no run once it was cancelled, nor while its account is suspended', async () => {
     await recur(11, NINE);
     await recur(12, NINE);

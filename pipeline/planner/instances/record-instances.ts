@@ -1,3 +1,4 @@
+import type { MessageSettings } from '../../../messaging/settings/settings.ts';
 import type { ReadMessageSettings } from '../../../messaging/settings/settings-store.ts';
 import { instances } from '../../../messaging/recurrence/instances.ts';
 import { parseRule } from '../../../messaging/recurrence/parse-rule.ts';
@@ -12,6 +13,7 @@ const ROUND = 100;
 const NOT_APPROVED =
   "The campaign's approval was missing or older than its definition when the run was due.";
 const PAUSED = 'The campaign was paused when the run was due.';
+const TOO_MANY_RUNS = 'The account had too many runs in progress when the run was due.';
 
 export interface InstancePorts {
   store: Pick<InstanceStore, 'due' | 'record'>;
@@ -40,8 +42,8 @@ export async function recordInstances({
     const facts = { account: campaign.accountId, campaign: campaign.id };
     let plan: InstancePlan;
     try {
-      const { approvalRequired } = await readSettings(campaign.accountId);
-      plan = planOf(campaign, { now: now(), approvalRequired });
+      const settings = await readSettings(campaign.accountId);
+      plan = planOf(campaign, { now: now(), settings });
     } catch (error) {
       // Of one account: the campaigns of others go on.
       const name = String(campaign.id);
@@ -62,9 +64,10 @@ export async function recordInstances({
 
 /** Throws for a recurrence that cannot be read. */
 function planOf(
-  { recurrence, nextAt, status, version, approvedVersion }: DueCampaign,
-  { now, approvalRequired }: { now: number; approvalRequired: boolean },
+  campaign: DueCampaign,
+  { now, settings }: { now: number; settings: MessageSettings },
 ): InstancePlan {
+  const { recurrence, nextAt, status } = campaign;
   if (status === 'cancelled') return { instances: [], nextAt: null };
   const { rule, starts_at, time_zone } = recurrence as Record<string, string>;
   const parsed = parseRule(rule ?? '');
@@ -74,11 +77,16 @@ function planOf(
     ...(time_zone === undefined ? {} : { timeZone: time_zone }),
     after: nextAt,
   });
-  const obstacle =
-    approvalRequired && approvedVersion !== version
-      ? NOT_APPROVED
-      : status === 'paused'
-        ? PAUSED
-        : undefined;
+  const obstacle = obstacleOf(campaign, settings);
   return planInstances({ nextAt, later, now, obstacle });
+}
+
+/** Why the campaign may not run now; undefined: it may. */
+function obstacleOf(
+  { status, version, approvedVersion, activeRuns }: DueCampaign,
+  { approvalRequired, maxActiveRuns }: MessageSettings,
+): string | undefined {
+  if (approvalRequired && approvedVersion !== version) return NOT_APPROVED;
+  if (status === 'paused') return PAUSED;
+  return activeRuns >= maxActiveRuns ? TOO_MANY_RUNS : undefined;
 }
