@@ -23,6 +23,8 @@ export async function connectHttp2(
   const { host, port } = destinationOf(url);
   // guardedUrl checked the port.
   const socket = await connectGuarded({ ...options, host, port, allowsPort: () => true });
+  // Its errors are those of the encrypted connection.
+  socket.on('error', () => undefined);
   const name = host.replace(/^\[(.*)\]$/, '$1');
   const encrypted = connect({
     socket,

@@ -1,4 +1,5 @@
 import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { http2Receiver, respond } from '../http2/testing/receivers.ts';
 import { selfSigned } from '../http2/testing/self-signed.ts';
@@ -10,10 +11,13 @@ import type { Resolve } from './resolve.ts';
 
 afterEach(closeAll);
 
-function client(options: { allow?: string[]; resolve?: Resolve } = {}): PostClient {
+function client(
+  options: { allow?: string[]; resolve?: Resolve; connectMs?: number } = {},
+): PostClient {
+  const { connectMs = 5000 } = options;
   const { allow = ['localhost', '127.0.0.1', 'push.example'], resolve = LOCAL } = options;
   const rules = new AddressRules({ ports: 'any' });
-  const made = new PostClient({ allowed: new AllowedHosts(allow), rules, resolve });
+  const made = new PostClient({ allowed: new AllowedHosts(allow), rules, resolve }, { connectMs });
   atEnd(() => made.close());
   return made;
 }
@@ -85,6 +89,27 @@ describe('a request', () => {
     expect(await post(client(), 'https://push.example:1/')).toEqual({
       ...{ kind: 'not_sent', isRefused: false, message: 'connect ECONNREFUSED' },
     });
+  });
+});
+
+describe('a connection that fails before it is encrypted is closed, and nothing is sent', () => {
+  test.each<[string, (socket: Socket) => void]>([
+    ['the server resets it', (socket) => socket.once('data', () => socket.resetAndDestroy())],
+    ['the server closes it', (socket) => socket.end()],
+    ['the server sends something else', (socket) => socket.write('HTTP/1.1 400 Bad Request')],
+    ['the server sends nothing', () => undefined],
+  ])('%s', async (_, misbehave) => {
+    const closed = Promise.withResolvers<undefined>();
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('close', () => closed.resolve(undefined));
+      socket.resume();
+      misbehave(socket);
+    });
+    const to = client({ connectMs: 200 });
+    const url = `https://push.example:${await listen(server)}/`;
+    expect(await post(to, url)).toMatchObject({ kind: 'not_sent', isRefused: false });
+    await closed.promise;
   });
 });
 
