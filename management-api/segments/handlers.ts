@@ -9,7 +9,7 @@ import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Services } from '../services.ts';
-import { canonicalDefinition } from './canonical.ts';
+import { canonicalDefinition } from '../../audiences/canonical.ts';
 import { MAX_DEFINITION_BYTES, MAX_NAME_BYTES, tooManySegments } from './limits.ts';
 import type { Author, SegmentDraft, Stored } from './segment-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { canonicalDefinition } from './canonical.ts';
+import { canonicalDefinition } from '../../audiences/canonical.ts';
 import { MAX_ACCOUNT_BYTES, MAX_SEGMENTS } from './limits.ts';
 
 /** A segment as clients read it (reports: Audiences). */

@@ -7,7 +7,7 @@ import {
 } from '../../events/channels/onsite/definition.ts';
 import { readOnsiteCampaign } from '../../events/channels/onsite/read-definition.ts';
 import { readAudience } from '../../audiences/read.ts';
-import { canonicalDefinition } from '../../management-api/segments/canonical.ts';
+import { canonicalDefinition } from '../../audiences/canonical.ts';
 import { MAX_DEFINITION_BYTES } from '../../management-api/segments/limits.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { REQUIRED } from '../../cli/arguments.ts';

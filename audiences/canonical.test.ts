@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isJsonObject } from '../../events/json.ts';
-import { readAudience } from '../../audiences/read.ts';
-import { definition } from '../../audiences/testing/definitions.ts';
+import { isJsonObject } from '../events/json.ts';
+import { readAudience } from './read.ts';
+import { definition } from './testing/definitions.ts';
 import { canonicalDefinition } from './canonical.ts';
 
 /** The same definition with keys that readAudience ignores in every object. */

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../events/json.ts';
-import { KINDS } from '../../audiences/read.ts';
+import { isJsonObject, type JsonObject } from '../events/json.ts';
+import { KINDS } from './read.ts';
 
 /** Keys of a condition, by its kind; `times` and `where` have keys of their own. */
 const TEST_KEYS = ['op', 'value'];
