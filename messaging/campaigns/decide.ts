@@ -1,10 +1,9 @@
-import { isIdle, liveRuns, statusOf } from './status.ts';
+import { isIdle, statusOf } from './status.ts';
 import type {
   ActiveRun,
   CampaignState,
   Command,
   Decision,
-  NewRun,
   Recurrence,
   Refusal,
   Rules,
@@ -16,7 +15,8 @@ type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
 /**
  * Decides what a command does to a campaign (management 3.2; MESSAGING.md, Management host and
  * Consent and limits). A run keeps the definition that was approved when it was asked for, so only
- * asking for a run needs an approval: `send`, and an instance of a recurrence that is due.
+ * asking for a run needs an approval: `send`, a recurrence, and each instance of it when it is due
+ * (pipeline/planner/instances). What workers do to runs, status.ts shows.
  */
 export function decide(state: CampaignState, command: Command, rules: Rules): Decision {
   switch (command.kind) {
@@ -40,8 +40,6 @@ export function decide(state: CampaignState, command: Command, rules: Rules): De
       const version = state.version + 1;
       return changed({ recurrence: undefined, nextAt: undefined, version, status });
     }
-    case 'instance_due':
-      return decideInstance(state, command, rules);
     case 'pause':
       if (state.status !== 'scheduled' && state.status !== 'sending')
         return refused('not_pausable');
@@ -56,17 +54,6 @@ export function decide(state: CampaignState, command: Command, rules: Rules): De
       return changed({ status: 'cancelled', nextAt: undefined }, { kind: 'cancel' });
     case 'confirm':
       return decideConfirm(state, rules);
-    case 'run_started':
-    case 'run_late':
-      return moveRun(state, { ...command, from: ['scheduled'] }, rules);
-    case 'run_finished':
-      return moveRun(state, { ...command, from: ['planning', 'sending'] }, rules);
-    case 'run_failed':
-      return moveRun(
-        state,
-        { ...command, from: ['scheduled', 'confirm', 'planning', 'sending'] },
-        rules,
-      );
   }
 }
 
@@ -86,8 +73,9 @@ function decideSend(state: CampaignState, command: CommandOf<'send'>, rules: Rul
   // A person paused the campaign: the run waits until somebody resumes it.
   const paused = state.status === 'paused';
   const dueAt = Math.max(command.scheduledAt ?? 0, rules.now);
-  const run: NewRun = { cause: 'send', state: 'scheduled', dueAt, paused, error: '' };
-  return changed({ status: statusOf(withRun(state, run), rules.now) }, { kind: 'add', run });
+  const run: ActiveRun = { id: 0, state: 'scheduled', dueAt, paused, cancelled: false };
+  const status = statusOf({ ...state, runs: [...state.runs, run] }, rules.now);
+  return changed({ status }, { kind: 'add', dueAt, paused });
 }
 
 function decideRecurrence(
@@ -112,28 +100,6 @@ function decideRecurrence(
   });
 }
 
-function decideInstance(
-  state: CampaignState,
-  { followingAt }: CommandOf<'instance_due'>,
-  rules: Rules,
-): Decision {
-  const { nextAt: dueAt } = state;
-  if (dueAt === undefined || dueAt > rules.now) return UNCHANGED;
-  const error = whyMissed(state, followingAt, rules);
-  const runState = error === '' ? 'scheduled' : 'missed';
-  const run: NewRun = { cause: 'recurrence', state: runState, dueAt, paused: false, error };
-  const next = { ...state, nextAt: followingAt };
-  const status = statusOf(error === '' ? withRun(next, run) : next, rules.now);
-  return changed({ nextAt: followingAt, status }, { kind: 'add', run });
-}
-
-/** Empty: the instance is sent. */
-function whyMissed(state: CampaignState, followingAt: number | undefined, rules: Rules): string {
-  if (followingAt !== undefined && followingAt <= rules.now) return 'superseded';
-  if (state.status === 'paused') return 'paused';
-  return missingApproval(state, rules) ?? (rules.hasTooManyRuns ? 'too_many_runs' : '');
-}
-
 function decideConfirm(state: CampaignState, { now }: Rules): Decision {
   const waits = (run: ActiveRun) => run.state === 'confirm' && !run.cancelled;
   if (!state.runs.some(waits)) return refused('nothing_to_confirm');
@@ -141,35 +107,6 @@ function decideConfirm(state: CampaignState, { now }: Rules): Decision {
     waits(run) ? { ...run, state: 'scheduled' as const } : run,
   );
   return changed({ status: statusOf({ ...state, runs }, now) }, { kind: 'confirm' });
-}
-
-/** Moves a run that is in one of the states `from`. */
-function moveRun(
-  state: CampaignState,
-  move: CommandOf<'run_started' | 'run_late' | 'run_finished' | 'run_failed'> & {
-    from: readonly ActiveRun['state'][];
-  },
-  { now }: Rules,
-): Decision {
-  const { runId } = move;
-  const run = state.runs.find(({ id }) => id === runId);
-  if (!run || !move.from.includes(run.state)) return UNCHANGED;
-  const others = state.runs.filter((one) => one !== run);
-  if (move.kind === 'run_started' || move.kind === 'run_late') {
-    const to = move.kind === 'run_started' ? 'planning' : 'confirm';
-    const runs = [...others, { ...run, state: to } as const];
-    const status = statusOf({ ...state, runs }, now);
-    return changed({ status }, { kind: 'move', runId, state: to });
-  }
-  const end = move.kind === 'run_finished' ? 'finished' : 'failed';
-  const lastEnd = run.cancelled ? state.lastEnd : end;
-  const status = statusOf({ ...state, runs: others, lastEnd }, now);
-  return changed({ status }, { kind: 'move', runId, state: run.cancelled ? 'cancelled' : end });
-}
-
-function withRun(state: CampaignState, { dueAt, paused }: NewRun): CampaignState {
-  const run: ActiveRun = { id: 0, state: 'scheduled', dueAt, paused, cancelled: false };
-  return { ...state, runs: [...liveRuns(state), run] };
 }
 
 function isSameRecurrence(one: Recurrence, other: Recurrence): boolean {

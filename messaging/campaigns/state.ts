@@ -45,7 +45,7 @@ export interface CampaignState {
   lastEnd: 'finished' | 'failed' | undefined;
 }
 
-/** What a person or a worker asks for. Times are ms since the epoch. */
+/** What a person asks for. Times are ms since the epoch. */
 export type Command =
   | { kind: 'submit' }
   | { kind: 'approve' }
@@ -59,14 +59,8 @@ export type Command =
   | { kind: 'pause' }
   | { kind: 'resume' }
   | { kind: 'cancel' }
-  | { kind: 'confirm' }
-  /** The recurrence is due; `followingAt` is the instance after this one, undefined: none. */
-  | { kind: 'instance_due'; followingAt: number | undefined }
-  | { kind: 'run_started'; runId: number }
-  /** It is due for more than an hour and nobody has confirmed it. */
-  | { kind: 'run_late'; runId: number }
-  | { kind: 'run_finished'; runId: number }
-  | { kind: 'run_failed'; runId: number };
+  /** Runs that are too late begin nevertheless. */
+  | { kind: 'confirm' };
 
 /** Of the account, when the command is decided. */
 export interface Rules {
@@ -87,35 +81,20 @@ export type Refusal =
   | 'not_cancellable'
   | 'nothing_to_confirm';
 
-/** A run that is added. */
-export interface NewRun {
-  cause: 'send' | 'recurrence';
-  state: 'scheduled' | 'missed';
-  dueAt: number;
-  paused: boolean;
-  /** Why it was missed; otherwise empty. */
-  error: string;
-}
-
 /** What happens to the runs of a campaign. */
 export type RunChange =
-  | { kind: 'add'; run: NewRun }
+  | { kind: 'add'; dueAt: number; paused: boolean }
   | { kind: 'pause' }
-  /** Those that became due meanwhile were confirmed by resuming. */
+  /** Those that became due meanwhile are confirmed by resuming. */
   | { kind: 'resume' }
-  /** Those that were not planned end; the others skip who waits. */
+  /** Those that have not begun end; the others skip who waits. */
   | { kind: 'cancel' }
-  | { kind: 'confirm' }
-  | {
-      kind: 'move';
-      runId: number;
-      state: 'planning' | 'confirm' | 'finished' | 'cancelled' | 'failed';
-    };
+  | { kind: 'confirm' };
 
 type Columns = Omit<CampaignState, 'runs' | 'lastEnd'>;
 
 export type Decision =
   | { kind: 'changed'; changes: Partial<Columns>; run?: RunChange }
-  /** It is so already, or the run has ended. */
+  /** It is so already. */
   | { kind: 'unchanged' }
   | { kind: 'refused'; refusal: Refusal };

@@ -18,7 +18,7 @@ export function isIdle(state: CampaignState, now: number): boolean {
 }
 
 /** The runs that still send, or are going to. */
-export function liveRuns({ runs }: CampaignState): ActiveRun[] {
+function liveRuns({ runs }: CampaignState): ActiveRun[] {
   return runs.filter((run) => !run.cancelled);
 }
 

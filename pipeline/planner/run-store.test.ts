@@ -64,10 +64,11 @@ describe('runs that are due', () => {
     expect(await store.startDue(10)).toEqual({ confirm: 1 });
   });
 
-  it('end at once when they were cancelled, and their campaign with them', async () => {
+  it('end at once when they were cancelled with their campaign', async () => {
     const id = await db.addRun();
     const planning = await db.addRun({ account: 2, state: 'planning' });
     await db.rows('UPDATE campaign_runs SET cancelled = true');
+    await db.rows(`UPDATE campaigns SET status = 'cancelled' WHERE id < 13`);
     expect(await store.lease(ANY)).toBeUndefined();
     expect(await store.startDue(10)).toEqual({ cancelled: 2 });
     for (const one of [id, planning])

@@ -1,3 +1,5 @@
+import { SHOW_STATUS } from '../../messaging/campaigns/status-sql.ts';
+
 /** A run that starts later than this waits for a person to confirm it (MESSAGING.md, Consent). */
 const LATE = "interval '1 hour'";
 
@@ -7,27 +9,6 @@ const DEADLINE = "interval '24 hours'";
 const IS_FREE = `coalesce(r.leased_until, '-infinity') <= clock_timestamp()`;
 const IS_ACTIVE = `EXISTS (SELECT 1 FROM accounts a WHERE a.id = r.account_id AND a.status = 'active')`;
 const IS_LATE = `r.confirmed_at IS NULL AND r.due_at < clock_timestamp() - ${LATE}`;
-
-/**
- * The status of campaigns some of whose runs are in a new state: `moved` (id, campaign_id, state).
- * As statusOf of messaging/campaigns decides it.
- */
-const SHOW_STATUS = `
-  UPDATE campaigns c SET updated_at = clock_timestamp(), status = CASE
-      WHEN now_is.sending OR now_is.waiting OR c.next_at IS NOT NULL THEN
-        CASE WHEN c.status = 'paused' THEN 'paused' WHEN now_is.sending THEN 'sending' ELSE 'scheduled' END
-      WHEN c.status IN ('draft', 'cancelled') THEN c.status
-      ELSE coalesce(now_is.ended, 'cancelled') END
-  FROM (
-    SELECT m.campaign_id, bool_or(m.state = 'planning' OR coalesce(other.sending, false)) AS sending, bool_or(m.state = 'confirm' OR other.runs > 0) AS waiting,
-      max(CASE m.state WHEN 'finished' THEN 'sent' WHEN 'failed' THEN 'failed' END) AS ended
-    FROM moved m CROSS JOIN LATERAL (
-      SELECT count(*) AS runs, bool_or(o.state IN ('planning', 'sending') OR (o.state = 'scheduled' AND o.due_at <= clock_timestamp())) AS sending
-      FROM campaign_runs o WHERE o.campaign_id = m.campaign_id AND NOT o.cancelled AND o.state IN ('scheduled', 'confirm', 'planning', 'sending')
-        AND o.id NOT IN (SELECT id FROM moved)
-    ) other
-    GROUP BY m.campaign_id
-  ) now_is WHERE c.id = now_is.campaign_id`;
 
 /** What there is to do: three look-ups in indexes. */
 export const LOOK = `

@@ -68,6 +68,9 @@ CREATE TABLE campaigns (
   channel text NOT NULL,
   -- messaging/campaigns/definition.ts
   definition json NOT NULL,
+  definition_bytes integer NOT NULL GENERATED ALWAYS AS (octet_length(definition::text)) STORED,
+  -- of the definition, for lists
+  scheduled_at timestamptz,
   -- rises with each change of the definition or the recurrence: an approval is of one version
   version integer NOT NULL DEFAULT 1,
   status text NOT NULL DEFAULT 'draft' CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled', 'failed')),
@@ -126,6 +129,7 @@ CREATE TABLE campaign_runs (
   error text NOT NULL DEFAULT ''
 );
 CREATE INDEX campaign_runs_campaign ON campaign_runs (campaign_id, id DESC);
+CREATE INDEX campaign_runs_account ON campaign_runs (account_id, created_at);
 CREATE INDEX campaign_runs_active ON campaign_runs (due_at) WHERE state IN ('scheduled', 'confirm', 'planning', 'sending');
 -- What the planner has to do, and whose turn it is.
 CREATE INDEX campaign_runs_scheduled ON campaign_runs (due_at) WHERE state = 'scheduled';
