@@ -11,6 +11,8 @@ import { formatAddress } from '../platform/setting-kinds.ts';
 import { keyStore } from './auth/key-store.ts';
 import { OpenRequests } from './budget/open-requests.ts';
 import { redisBudget } from './budget/redis-budget.ts';
+import { balanceReader } from './campaigns/balance.ts';
+import { connectCampaigns } from './campaigns/connect-campaigns.ts';
 import { ExportStore } from './exports/export-store.ts';
 import type { JobTools } from './exports/run-job.ts';
 import { runExportWorkers } from './exports/worker.ts';
@@ -82,6 +84,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     analytics: config.FEATURE_ANALYTICS,
     ingest: config.FEATURE_INGEST,
     asyncExports: config.FEATURE_ASYNC_EXPORTS,
+    campaigns: config.FEATURE_CAMPAIGNS,
+    campaignRecurrence: config.FEATURE_CAMPAIGN_RECURRENCE,
+    campaignApproval: config.FEATURE_CAMPAIGN_APPROVAL,
   });
 
   const host = buildApp({
@@ -106,6 +111,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       ...queries,
       schema: cachedSchema(queries.schema),
       segments,
+      campaigns: connectCampaigns(database, balanceReader(database)),
       imports: {
         decider,
         writer: new EventWriter({

@@ -90,6 +90,15 @@ export const settings = defineSettings({
   FEATURE_ANALYTICS: setting.flag({ default: true, doc: 'Serve the report routes.' }),
   FEATURE_INGEST: setting.flag({ default: true, doc: 'Serve POST /v1/events.' }),
   FEATURE_ASYNC_EXPORTS: setting.flag({ default: true, doc: 'Serve the export routes.' }),
+  FEATURE_CAMPAIGNS: setting.flag({ default: true, doc: 'Serve the /v1/campaigns routes.' }),
+  FEATURE_CAMPAIGN_RECURRENCE: setting.flag({
+    default: true,
+    doc: 'Serve PUT and DELETE /v1/campaigns/{id}/recurrence, where campaigns are served.',
+  }),
+  FEATURE_CAMPAIGN_APPROVAL: setting.flag({
+    default: true,
+    doc: 'Serve POST /v1/campaigns/{id}/submit, and refuse to send without the approval that an account requires (approval_required). Where it is off, keep approval_required off too: recurrences obey the setting of the account.',
+  }),
 });
 
 export type Config = SettingsOf<typeof settings>;

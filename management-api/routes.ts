@@ -1,4 +1,5 @@
 import { audienceRoutes } from './audiences/routes.ts';
+import { campaignRoutes } from './campaigns/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { exportRoutes } from './exports/routes.ts';
 import type { Route } from './http/route.ts';
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...schemaRoutes,
   ...audienceRoutes,
   ...segmentRoutes,
+  ...campaignRoutes,
   ...importRoutes,
   ...exportRoutes,
   ...reportRoutes,

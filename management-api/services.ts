@@ -1,5 +1,6 @@
 import type { Log } from '../platform/log.ts';
 import type { RunReports } from './reports/run.ts';
+import type { Campaigns } from './campaigns/ports.ts';
 import type { CountAudience } from './audiences/count.ts';
 import type { ResolveToken } from './auth/key-store.ts';
 import type { OpenRequests } from './budget/open-requests.ts';
@@ -47,6 +48,7 @@ export interface Services extends GuardPorts {
   readQuality: ReadQuality;
   countAudience: CountAudience;
   segments: SegmentStore;
+  campaigns: Campaigns;
   imports: Imports;
   exports: ExportStore;
 }

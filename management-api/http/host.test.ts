@@ -16,7 +16,10 @@ const KEY: StoredKey = {
   accountActive: true,
   ipAllow: [],
 };
-const ON = { segments: true, analytics: true, ingest: true, asyncExports: true };
+const ON = {
+  ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
+  ...{ campaigns: true, campaignRecurrence: true, campaignApproval: true },
+};
 const FUNNEL = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-01-02' };
 
 function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<StoredKey> } = {}) {

@@ -18,7 +18,10 @@ function build() {
   const decider = new BodyDecider({ maxBodyBytes: 8 * MIB, random: Math.random });
   deciders.push(decider);
   const batches: string[] = [];
-  const on = { segments: true, analytics: true, ingest: true, asyncExports: true };
+  const on = {
+    ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
+    ...{ campaigns: true, campaignRecurrence: true, campaignApproval: true },
+  };
   const services = {
     log: createLog({ part: 'test', level: 'silent' }),
     features: decideFeatures(on),

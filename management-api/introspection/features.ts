@@ -19,19 +19,22 @@ export interface FeatureChoices {
   analytics: boolean;
   ingest: boolean;
   asyncExports: boolean;
+  campaigns: boolean;
+  campaignRecurrence: boolean;
+  campaignApproval: boolean;
 }
 
 /** Features as announced: what this build lacks is off, whatever the settings say. */
 export function decideFeatures(choices: FeatureChoices): Features {
   return {
     segments: choices.segments,
-    campaigns: false,
-    campaign_recurrence: false,
+    campaigns: choices.campaigns,
+    campaign_recurrence: choices.campaigns && choices.campaignRecurrence,
     analytics: choices.analytics,
     transactional: false,
     ingest: choices.ingest,
     async_exports: choices.asyncExports,
-    campaign_approval: false,
+    campaign_approval: choices.campaigns && choices.campaignApproval,
     export: false,
     import: choices.ingest,
     journeys: false,

@@ -34,7 +34,10 @@ const Whoami = Type.Object(
   },
   { $id: 'Whoami' },
 );
-const NO_FEATURES = { segments: false, analytics: false, ingest: false, asyncExports: false };
+const NO_FEATURES = {
+  ...{ segments: false, analytics: false, ingest: false, asyncExports: false },
+  ...{ campaigns: false, campaignRecurrence: false, campaignApproval: false },
+};
 const Capabilities = Type.Object(
   {
     version: Type.Literal('v1'),

@@ -185,7 +185,7 @@ describe('a change of a campaign', () => {
 
   it('may find a problem of its own', async () => {
     const id = await create();
-    const outcome = await store.change<'gone'>({ ...author, id }, SETTINGS, () => 'gone');
+    const outcome = await store.change({ ...author, id }, SETTINGS, () => ({ problem: 'gone' }));
     expect(outcome).toEqual({ kind: 'problem', problem: 'gone' });
   });
 });

@@ -45,12 +45,18 @@ export interface ChangedCampaign {
 export type ChangeOutcome =
   | ({ kind: 'changed' } & ChangedCampaign)
   | { kind: 'refused'; refusal: Refusal }
-  | { kind: 'not_found' };
+  | { kind: 'not_found' }
+  /** What keeps the campaign from the change, a sentence. */
+  | { kind: 'problem'; problem: string };
 
 /** What is asked of a campaign as it is; an edit comes with its new definition. */
 export interface Change {
   command: Command;
   definition?: CampaignDefinition;
+}
+
+interface Problem {
+  problem: string;
 }
 
 const ACTIONS: Readonly<Record<Command['kind'], string>> = {
@@ -131,16 +137,16 @@ export class CampaignStore {
    * changes the campaign in between, it is decided anew: each change sees those before it.
    * @param changeOf also asked again then
    */
-  async change<Problem = never>(
+  async change(
     { accountId, actor, id }: Author & { id: number },
     settings: Pick<MessageSettings, 'approvalRequired' | 'maxActiveRuns'>,
     changeOf: (campaign: StoredCampaign) => Change | Problem | Promise<Change | Problem>,
-  ): Promise<ChangeOutcome | { kind: 'problem'; problem: Problem }> {
+  ): Promise<ChangeOutcome> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const campaign = await this.find(accountId, id);
       if (!campaign) return { kind: 'not_found' };
       const change = await changeOf(campaign);
-      if (!isChange(change)) return { kind: 'problem', problem: change };
+      if ('problem' in change) return { kind: 'problem', problem: change.problem };
       const { command, definition } = change;
       const { active, recent } = campaign.accountRuns;
       const decision = decide(campaign, command, {
@@ -166,8 +172,4 @@ export class CampaignStore {
     }
     throw new Error(`campaign ${id} was changed ${MAX_ATTEMPTS} times while a change was decided`);
   }
-}
-
-function isChange(change: unknown): change is Change {
-  return typeof change === 'object' && change !== null && 'command' in change;
 }

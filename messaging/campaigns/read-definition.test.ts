@@ -58,6 +58,8 @@ describe('the definition of a campaign', () => {
     [{ audience: undefined }, 'exactly one of segment_id and audience is required'],
     [{ segment_id: 3 }, 'exactly one of segment_id and audience is required'],
     [{ audience: {} }, 'audience: segment: expected exactly one of all'],
+    [{ audience: { ...AUDIENCE, value: 'a\0' } }, 'a text holds NUL'],
+    [{ audience: { ...AUDIENCE, value: '\ud83d' } }, 'a text holds NUL or half a character'],
     [{ scheduled_at: 'tomorrow' }, 'scheduled_at is not an RFC 3339 time'],
     [{ scheduled_at: '2027-02-30T00:00:00Z' }, 'scheduled_at is not an RFC 3339 time'],
     [{ control_percent: 51 }, 'control_percent is not a whole number from 0 to 50'],

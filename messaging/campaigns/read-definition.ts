@@ -38,20 +38,31 @@ export async function readCampaign(
   const read = readDefinition(sent);
   if (!read.ok) return read;
   const { definition } = read;
+  const { problem, newest } = await referenceProblem({ accountId, definition }, ports);
+  if (problem !== undefined) return invalid(problem);
+  const version = definition.template_version ?? newest;
+  return { ok: true, definition: { ...definition, template_version: version } };
+}
+
+/** What a definition refers to and is not there; `newest`: the version of its template. */
+export async function referenceProblem(
+  { accountId, definition }: { accountId: number; definition: Definition },
+  ports: DefinitionPorts,
+): Promise<{ problem: string; newest?: never } | { problem?: undefined; newest: number }> {
   const template = await ports.newestTemplate(definition.template_id);
   if (template?.accountId !== accountId)
-    return invalid(`template_id: there is no template ${definition.template_id}`);
+    return { problem: `template_id: there is no template ${definition.template_id}` };
   if (template.channel !== definition.channel)
-    return invalid(
-      `template_id: the template ${definition.template_id} is for the channel ${template.channel}`,
-    );
-  const version = definition.template_version ?? template.version;
+    return {
+      problem: `template_id: the template ${definition.template_id} is for the channel ${template.channel}`,
+    };
+  const { template_version: version = 0 } = definition;
   if (version > template.version)
-    return invalid(`template_version: the template has no version ${version}`);
+    return { problem: `template_version: the template has no version ${version}` };
   const { segment_id: segmentId } = definition;
   if (segmentId !== undefined && !(await ports.hasSegment(accountId, segmentId)))
-    return invalid(`segment_id: there is no segment ${segmentId}`);
-  return { ok: true, definition: { ...definition, template_version: version } };
+    return { problem: `segment_id: there is no segment ${segmentId}` };
+  return { newest: template.version };
 }
 
 /** Before the version of the template is pinned. */
@@ -94,6 +105,7 @@ export function readDefinition(
     category: request.category ?? 'marketing',
     ...(request.utm === undefined ? {} : { utm: cleaned(request.utm, Utm) }),
   };
+  if (!isStorable(definition)) return invalid('a text holds NUL or half a character');
   if (utf8Length(JSON.stringify(definition)) > MAX_DEFINITION_BYTES)
     return invalid(`the definition is longer than ${MAX_DEFINITION_BYTES} bytes`);
   return { ok: true, definition };
@@ -152,6 +164,13 @@ function cleaned<Fields extends object>(
         typeof value === 'string' ? wellFormed(value.replaceAll('\0', '')) : value,
       ]),
   ) as Fields;
+}
+
+/** PostgreSQL reads no field of a JSON that holds NUL or a lone surrogate. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, one]) => isStorable(key) && isStorable(one));
 }
 
 function invalid(message: string): Extract<DefinitionOutcome, { ok: false }> {

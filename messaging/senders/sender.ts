@@ -18,6 +18,17 @@ export interface StoredSender {
   broken: { reason: string; at: number } | undefined;
 }
 
+/** Needs no configuration: a channel that has none is sent by it. */
+const BUILT_IN: Readonly<Partial<Record<Channel, string>>> = { inapp: 'inapp' };
+
+/** The sender of a channel that an account never set up; undefined: there is none. */
+export function builtInSender(accountId: number, channel: Channel): StoredSender | undefined {
+  const provider = BUILT_IN[channel];
+  if (provider === undefined) return undefined;
+  const facts = { accountId, channel, provider, config: {}, secret: undefined };
+  return { ...facts, enabled: true, revision: 0, broken: undefined };
+}
+
 /** The purpose under which the secret of a sender is sealed (platform/sealing.ts). */
 export function senderPurpose(sender: { accountId: number; channel: string }): string {
   return `message_sender:${sender.accountId}:${sender.channel}`;

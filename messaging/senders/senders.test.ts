@@ -88,6 +88,14 @@ describe('a sender', () => {
     expect(await open()).toBeUndefined();
   });
 
+  it('of the inbox needs no configuration, but can be switched off', async () => {
+    const inbox = await senders.open(2, 'inapp');
+    expect(inbox?.provider).toMatchObject({ channel: 'inapp', name: 'inapp' });
+    put({ accountId: 2, channel: 'inapp', provider: 'inapp', secret: undefined, enabled: false });
+    time = 1000;
+    expect(await senders.open(2, 'inapp')).toBeUndefined();
+  });
+
   it('that was changed is used within a second, and its former provider ends its calls first', async () => {
     const before = await open();
     const { promise, resolve } = Promise.withResolvers<ProviderAnswer>();

@@ -4,7 +4,7 @@ import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { Provider } from '../providers/provider.ts';
 import { readLimits, withoutLimits, type SenderLimits } from './limits.ts';
-import { senderPurpose, type StoredSender } from './sender.ts';
+import { builtInSender, senderPurpose, type StoredSender } from './sender.ts';
 import { senderKey, type SenderKey, type SenderStore } from './sender-store.ts';
 import { SharedProvider } from './shared-provider.ts';
 import { unusableProvider } from './unusable-provider.ts';
@@ -63,15 +63,16 @@ export class Senders {
   }
 
   /**
-   * The sender of an account's channel; undefined when there is none, or it is disabled. One that
-   * cannot be opened answers every call with `broken`. Rejects when the store does.
+   * The sender of an account's channel; undefined when there is none, or it is disabled. That of
+   * the inbox need not be stored. One that cannot be opened answers every call with `broken`.
+   * Rejects when the store does.
    */
   async open(accountId: number, channel: Channel): Promise<OpenSender | undefined> {
     const key = senderKey(accountId, channel);
     const entry = this.#entries.get(key);
     if (entry && this.#options.now() - entry.readAt < FRESH_MS) return this.#use(key, entry);
     const readAt = this.#options.now();
-    const stored = await this.#rows.find(key);
+    const stored = (await this.#rows.find(key)) ?? builtInSender(accountId, channel);
     const known = this.#entries.get(key);
     if (!stored?.enabled) {
       if (known) this.#drop(key, known);

@@ -1,0 +1,15 @@
+import { CampaignStore } from '../../messaging/campaigns/campaign-store.ts';
+import { messageSettingsReader } from '../../messaging/settings/settings-store.ts';
+import { TemplateStore } from '../../messaging/templates/template-store.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { Campaigns, ReadStats } from './ports.ts';
+
+/** What the /v1/campaigns routes need, over the database and the stats of messages. */
+export function connectCampaigns(database: Database, readStats: ReadStats): Campaigns {
+  return {
+    store: new CampaignStore(database, Date.now),
+    templates: new TemplateStore(database),
+    readSettings: messageSettingsReader({ database, now: () => performance.now() }),
+    readStats,
+  };
+}
