@@ -21,6 +21,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   onsite: 'on-site campaigns for a page: targeting in memory, on one core',
   relays: 'deliveries to an endpoint, beside a bare client loop',
   push: 'messages to FCM, APNs and browsers over HTTP/2, beside a bare node:http2 loop',
+  smtp: 'mails to a server that accepts each at once, beside nodemailer',
   planner: 'ten million people frozen and written in chunks',
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:

@@ -1,12 +1,11 @@
-import { truncateBytes } from '../../events/bytes.ts';
 import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import type { ApiClient, ApiResult } from '../../platform/outbound/api-client.ts';
+import { detailWithout } from './detail.ts';
 import type { ProviderAnswer } from './provider.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** In total for one request, ms. */
 const REQUEST_MS = 30_000;
-const MAX_DETAIL_BYTES = 300;
 
 interface ApiCall {
   url: string;
@@ -28,7 +27,9 @@ export async function callApi(client: ApiClient, call: ApiCall): Promise<Provide
   const { url, headers, body, signal } = call;
   const result = await client.post({ url, headers, body, signal, timeout: REQUEST_MS });
   const answer = answerOf(result, call);
-  return answer.kind === 'accepted' ? answer : withoutSecret(answer, call.secret);
+  return answer.kind === 'accepted'
+    ? answer
+    : { ...answer, detail: detailWithout(call.secret, answer.detail) };
 }
 
 function answerOf(result: ApiResult, call: ApiCall): ProviderAnswer {
@@ -83,16 +84,4 @@ export function jsonOf(body: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** What a provider says, short enough for a row and without the secret that it may repeat. */
-function withoutSecret<Answer extends { detail: string }>(answer: Answer, secret: string): Answer {
-  const forms = secret === '' ? [] : [secret, encodeURIComponent(secret)];
-  const shown = forms.reduce((text, form) => text.replaceAll(form, '[secret]'), answer.detail);
-  return { ...answer, detail: shortDetail(shown) };
-}
-
-/** One short line, for a row. */
-export function shortDetail(text: string): string {
-  return truncateBytes(text.replaceAll(/\s+/g, ' ').trim(), MAX_DETAIL_BYTES);
 }

@@ -8,6 +8,8 @@ import { openKavenegar, parseKavenegarConfig } from './kavenegar/kavenegar.ts';
 import type { Opening } from './opening.ts';
 import type { Provider } from './provider.ts';
 import { openRubika, parseRubikaConfig } from './rubika/rubika.ts';
+import { parseSmtpConfig } from './smtp/config.ts';
+import { openSmtp } from './smtp/smtp.ts';
 import { openWebPush, parseWebPushConfig } from './webpush/webpush.ts';
 
 interface ProviderKind<Config> {
@@ -36,6 +38,13 @@ function provider<Config>({ open, ...kind }: ProviderKind<Config>): RegisteredPr
 
 /** Every provider by the name that `admin channel set --provider` takes. */
 export const PROVIDERS: Readonly<Partial<Record<string, RegisteredProvider>>> = {
+  smtp: provider({
+    channels: ['email'],
+    // A relay inside may ask for no password.
+    needsSecret: false,
+    parseConfig: parseSmtpConfig,
+    open: openSmtp,
+  }),
   fcm: provider({
     channels: ['push'],
     needsSecret: true,

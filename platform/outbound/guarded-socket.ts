@@ -6,7 +6,7 @@ export interface GuardedTarget {
   /** As an account entered it. */
   host: string;
   port: number;
-  /** Ports of the protocol. Hosts that the operator allows have any port. */
+  /** Ports of the protocol, beside RELAY_ALLOW_PORTS. Hosts that the operator allows have any. */
   allowsPort: (port: number) => boolean;
   guard: OutboundGuard;
   /** Of DNS and the connection, ms. */
@@ -25,9 +25,9 @@ export async function connectGuarded(target: GuardedTarget): Promise<Socket> {
   signal?.throwIfAborted();
   refuseDestination({ host, port }, guard);
   const isAllowed = guard.allowed.allows(host, port);
-  if (!isAllowed && !target.allowsPort(port))
+  if (!isAllowed && !target.allowsPort(port) && !guard.rules.allowsPort(port))
     throw new AddressRefused(
-      `nothing is sent to port ${port} by this protocol; OUTBOUND_ALLOW_HOSTS names exceptions`,
+      `nothing is sent to port ${port} over this protocol; RELAY_ALLOW_PORTS names more ports, OUTBOUND_ALLOW_HOSTS exceptions`,
     );
   const rules = isAllowed ? undefined : guard.rules;
   const lookup = guardedLookup({ resolve: guard.resolve, rules });

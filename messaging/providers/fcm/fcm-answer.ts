@@ -1,6 +1,7 @@
 import { isJsonObject, jsonObject, type JsonObject } from '../../../events/json.ts';
 import type { ApiResult } from '../../../platform/outbound/api-client.ts';
-import { answerOfStatus, jsonOf, shortDetail } from '../api-answer.ts';
+import { answerOfStatus, jsonOf } from '../api-answer.ts';
+import { shortDetail } from '../detail.ts';
 import type { ProviderAnswer } from '../provider.ts';
 import { retryAfterMs } from '../retry-after.ts';
 

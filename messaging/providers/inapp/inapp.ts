@@ -1,6 +1,6 @@
 import type { InboxEntry } from '../../../platform/inbox/inbox-entries.ts';
 import { errorText } from '../../../platform/redaction/redact-text.ts';
-import { shortDetail } from '../api-answer.ts';
+import { shortDetail } from '../detail.ts';
 import { ConfigFields } from '../config-fields.ts';
 import type { Opening } from '../opening.ts';
 import type { Provider, ProviderMessage } from '../provider.ts';

@@ -6,15 +6,25 @@ import type { ProviderDeps } from '../opening.ts';
 import type { ProviderMessage, RenderedContent } from '../provider.ts';
 
 /** Receivers of tests listen on loopback, which the guard refuses unless it is allowed. */
-export function providerDeps(options: { allow?: string[]; now?: () => number } = {}): ProviderDeps {
+export function providerDeps(
+  options: { allow?: string[]; now?: () => number; rules?: AddressRules } = {},
+): ProviderDeps {
   const { allow = ['127.0.0.1', 'provider.example'], now = () => 1_763_800_000_000 } = options;
+  const { rules = new AddressRules() } = options;
   return {
-    guard: { allowed: new AllowedHosts(allow), rules: new AddressRules(), resolve: LOCAL },
+    guard: { allowed: new AllowedHosts(allow), rules, resolve: LOCAL },
     database: { query: () => Promise.reject(new Error('no database')) } as never,
     log: createLog({ part: 'test', level: 'silent' }),
     now,
     random: () => 0,
   };
+}
+
+/** Rules for which loopback is the internet: receivers stand for servers outside. */
+export function loopbackIsOutside(): AddressRules {
+  const rules = new AddressRules({ ports: 'any' });
+  rules.forbidden = () => undefined;
+  return rules;
 }
 
 const EMPTY: RenderedContent = { subject: '', title: '', text: '', html: '', url: '', data: {} };

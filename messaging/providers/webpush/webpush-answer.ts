@@ -1,5 +1,6 @@
 import type { ApiResult } from '../../../platform/outbound/api-client.ts';
-import { answerOfStatus, shortDetail } from '../api-answer.ts';
+import { answerOfStatus } from '../api-answer.ts';
+import { shortDetail } from '../detail.ts';
 import type { ProviderAnswer } from '../provider.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
