@@ -8,6 +8,8 @@ import { openKavenegar, parseKavenegarConfig } from './kavenegar/kavenegar.ts';
 import type { Opening } from './opening.ts';
 import type { Provider } from './provider.ts';
 import { openRubika, parseRubikaConfig } from './rubika/rubika.ts';
+import { parseSmppConfig } from './smpp/config.ts';
+import { openSmpp } from './smpp/smpp.ts';
 import { parseSmtpConfig } from './smtp/config.ts';
 import { openSmtp } from './smtp/smtp.ts';
 import { openWebPush, parseWebPushConfig } from './webpush/webpush.ts';
@@ -74,6 +76,12 @@ export const PROVIDERS: Readonly<Partial<Record<string, RegisteredProvider>>> = 
     needsSecret: true,
     parseConfig: parseKavenegarConfig,
     open: openKavenegar,
+  }),
+  smpp: provider({
+    channels: ['sms'],
+    needsSecret: true,
+    parseConfig: parseSmppConfig,
+    open: openSmpp,
   }),
   bale: provider({
     channels: ['bale'],
