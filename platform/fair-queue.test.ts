@@ -54,4 +54,18 @@ describe('a fair queue', () => {
     await endOne();
     expect(started).toEqual(['a', 'b']);
   });
+
+  it('leaves room for other accounts when one may not take it all', async () => {
+    const queue = new FairQueue({ ...OPTIONS, concurrency: 2, concurrencyPerAccount: 1 });
+    const { started, add, endOne } = jobs(queue);
+    for (const name of ['a1', 'a2', 'a3']) void add(1, name);
+    void add(2, 'b1');
+    expect(started).toEqual(['a1', 'b1']);
+    await endOne();
+    expect(started).toEqual(['a1', 'b1', 'a2']);
+    await endOne();
+    expect(started).toEqual(['a1', 'b1', 'a2']);
+    await endOne();
+    expect(started).toEqual(['a1', 'b1', 'a2', 'a3']);
+  });
 });

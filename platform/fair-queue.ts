@@ -1,6 +1,8 @@
 export interface FairQueueOptions {
   /** Jobs that run at once. */
   concurrency: number;
+  /** Of these, jobs of one account; absent: all of them. */
+  concurrencyPerAccount?: number;
   /** Jobs that wait, over all accounts and of one account. */
   maxWaiting: { total: number; perAccount: number };
 }
@@ -13,6 +15,7 @@ export class FairQueue {
   readonly #options: FairQueueOptions;
   /** Waiting jobs by account; the first account is the next in turn. */
   readonly #waiting = new Map<number, (() => void)[]>();
+  readonly #runningOf = new Map<number, number>();
   #running = 0;
   waiting = 0;
 
@@ -22,30 +25,41 @@ export class FairQueue {
 
   /** Undefined when too many jobs wait already: the job is not run. */
   run<T>(account: number, job: () => Promise<T>): Promise<T> | undefined {
-    if (this.#running < this.#options.concurrency) return this.#start(job);
+    if (this.#mayStart(account)) return this.#start(account, job);
     const { total, perAccount } = this.#options.maxWaiting;
     const own = this.#waiting.get(account);
     if (this.waiting >= total || (own?.length ?? 0) >= perAccount) return undefined;
     this.waiting++;
     return new Promise<T>((resolve) => {
-      const start = () => resolve(this.#start(job));
+      const start = () => resolve(this.#start(account, job));
       if (own) own.push(start);
       else this.#waiting.set(account, [start]);
     });
   }
 
-  async #start<T>(job: () => Promise<T>): Promise<T> {
+  #mayStart(account: number): boolean {
+    const { concurrency, concurrencyPerAccount = concurrency } = this.#options;
+    const own = this.#runningOf.get(account) ?? 0;
+    return this.#running < concurrency && own < concurrencyPerAccount;
+  }
+
+  async #start<T>(account: number, job: () => Promise<T>): Promise<T> {
     this.#running++;
+    this.#runningOf.set(account, (this.#runningOf.get(account) ?? 0) + 1);
     try {
       return await job();
     } finally {
       this.#running--;
+      const own = (this.#runningOf.get(account) ?? 0) - 1;
+      if (own > 0) this.#runningOf.set(account, own);
+      else this.#runningOf.delete(account);
       this.#next();
     }
   }
 
   #next(): void {
     for (const [account, jobs] of this.#waiting) {
+      if (!this.#mayStart(account)) continue;
       this.#waiting.delete(account);
       const start = jobs.shift();
       if (jobs.length > 0) this.#waiting.set(account, jobs);

@@ -1,0 +1,171 @@
+import { availableParallelism } from 'node:os';
+import { BoundedMap } from '../../platform/bounded-map.ts';
+import { FairQueue } from '../../platform/fair-queue.ts';
+import type { MessageVariables, Rendering } from '../delivery/prepare-messages.ts';
+import type { TemplateVersion } from '../templates/template.ts';
+import { MAX_HEAP_MIB, RenderThread } from './render-thread.ts';
+
+/** Messages of one job: they are copied to the thread. */
+const JOB_MESSAGES = 100;
+/** Messages that wait, over all accounts and of one account. */
+const MAX_WAITING = { total: 100_000, perAccount: 10_000 };
+/**
+ * A version whose messages had to be stopped after so much time of a core fails at once until the
+ * window is over.
+ */
+const MAX_WASTED_MS = 3000;
+const WASTED_WINDOW_MS = 60_000;
+const MAX_WASTEFUL_VERSIONS = 1000;
+
+/** Too many messages wait: nothing was rendered, and it can be done again. */
+export class RendererBusy extends Error {}
+
+/** A version of a template; template id 0: a draft, which is parsed each time. */
+export type TemplateToRender = Omit<TemplateVersion, 'category'>;
+
+export interface RendererOptions {
+  /** One account uses all but one of them. */
+  threads?: number;
+  /** Of one thread. */
+  heapMib?: number;
+  now: () => number;
+  /** A thread was ended because of a template. */
+  onStopped?: (template: TemplateToRender, why: string) => void;
+}
+
+/**
+ * Renders templates in threads that are ended when a message takes too long or too much memory.
+ * Accounts take turns, so a hostile template delays other accounts by one job at most.
+ */
+export class TemplateRenderer {
+  readonly #options: RendererOptions;
+  readonly #queue: FairQueue;
+  readonly #idle: RenderThread[];
+  readonly #threads: readonly RenderThread[];
+  readonly #waitingOf = new Map<number, number>();
+  readonly #wasted = new BoundedMap<string, { ms: number; since: number }>(MAX_WASTEFUL_VERSIONS);
+  #waiting = 0;
+
+  constructor(options: RendererOptions) {
+    const { threads = Math.max(2, Math.min(4, availableParallelism() - 1)) } = options;
+    const { heapMib = MAX_HEAP_MIB } = options;
+    this.#options = options;
+    this.#threads = Array.from({ length: threads }, () => new RenderThread(heapMib));
+    this.#idle = [...this.#threads];
+    this.#queue = new FairQueue({
+      ...{ concurrency: threads, concurrencyPerAccount: Math.max(1, threads - 1) },
+      // Messages are counted instead.
+      maxWaiting: { total: Infinity, perAccount: Infinity },
+    });
+  }
+
+  /** As renderMany, for one message. */
+  async render(template: TemplateToRender, variables: MessageVariables): Promise<Rendering> {
+    const [rendering] = await this.renderMany(template, [variables]);
+    if (!rendering) throw new Error('a message was not rendered');
+    return rendering;
+  }
+
+  /**
+   * Answers in the order of the variables.
+   * @throws RendererBusy
+   */
+  async renderMany(
+    template: TemplateToRender,
+    variables: readonly MessageVariables[],
+  ): Promise<Rendering[]> {
+    const { accountId } = template;
+    const own = this.#waitingOf.get(accountId) ?? 0;
+    const { total, perAccount } = MAX_WAITING;
+    if (own + variables.length > perAccount || this.#waiting + variables.length > total)
+      throw new RendererBusy('too many messages wait to be rendered: try again in a moment');
+    this.#count(accountId, variables.length);
+    try {
+      const renderings: Rendering[] = [];
+      for (let at = 0; at < variables.length; at += JOB_MESSAGES)
+        renderings.push(
+          ...(await this.#renderJob(template, variables.slice(at, at + JOB_MESSAGES))),
+        );
+      return renderings;
+    } finally {
+      this.#count(accountId, -variables.length);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.end()));
+  }
+
+  async #renderJob(
+    template: TemplateToRender,
+    variables: readonly MessageVariables[],
+  ): Promise<Rendering[]> {
+    const renderings = new Map<number, Rendering>();
+    while (renderings.size < variables.length) {
+      const left = [...variables.keys()].filter((index) => !renderings.has(index));
+      if (this.#isWasteful(template)) break;
+      const result = await this.#run(template, { left, variables });
+      if (result.wastedMs > 0) this.#noteWaste(template, result.wastedMs);
+      if (result.kind === 'rendered') {
+        for (const [at, rendering] of result.renderings.entries())
+          renderings.set(left[at] ?? 0, rendering);
+      } else {
+        // The messages before it are rendered again: they took less than a slice.
+        const index = left[result.index] ?? 0;
+        renderings.set(index, { error: `the template was stopped: ${result.why}` });
+        this.#options.onStopped?.(template, result.why);
+      }
+    }
+    return [...variables.keys()].map((index) => renderings.get(index) ?? WASTEFUL);
+  }
+
+  async #run(
+    { accountId, templateId, version, channel, content }: TemplateToRender,
+    { left, variables }: { left: readonly number[]; variables: readonly MessageVariables[] },
+  ) {
+    const job = {
+      ...{ key: templateId === 0 ? '' : `${templateId}:${version}`, channel, content },
+      variables: left.flatMap((index) => variables[index] ?? []),
+    };
+    const running = this.#queue.run(accountId, async () => {
+      const thread = this.#idle.pop();
+      if (!thread) throw new Error('more jobs run than there are threads');
+      try {
+        return await thread.run(job);
+      } finally {
+        this.#idle.push(thread);
+      }
+    });
+    if (!running) throw new RendererBusy('too many jobs wait');
+    return await running;
+  }
+
+  #isWasteful(template: TemplateToRender): boolean {
+    const wasted = this.#wasted.get(nameOf(template));
+    if (!wasted || wasted.ms < MAX_WASTED_MS) return false;
+    return this.#options.now() - wasted.since < WASTED_WINDOW_MS;
+  }
+
+  #noteWaste(template: TemplateToRender, ms: number): void {
+    const now = this.#options.now();
+    const known = this.#wasted.get(nameOf(template));
+    const isOver = !known || now - known.since >= WASTED_WINDOW_MS;
+    const wasted = isOver ? { ms, since: now } : { ...known, ms: known.ms + ms };
+    this.#wasted.set(nameOf(template), wasted);
+  }
+
+  #count(accountId: number, messages: number): void {
+    this.#waiting += messages;
+    const own = (this.#waitingOf.get(accountId) ?? 0) + messages;
+    if (own > 0) this.#waitingOf.set(accountId, own);
+    else this.#waitingOf.delete(accountId);
+  }
+}
+
+const WASTEFUL: Rendering = {
+  error: 'the template took too long for other people a moment ago: simplify its loops and filters',
+};
+
+function nameOf({ accountId, templateId, version }: TemplateToRender): string {
+  return `${accountId}:${templateId}:${version}`;
+}
