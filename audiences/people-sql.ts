@@ -34,7 +34,7 @@ export interface PeopleSql {
 }
 
 interface PeopleContext {
-  table?: 'events' | 'addresses FINAL';
+  table?: 'events' | 'addresses FINAL' | 'messages' | 'messages FINAL';
   merges: Merges;
   accountId: number;
   params: SqlParams;

@@ -126,8 +126,13 @@ CREATE TABLE campaign_runs (
   -- retries end then, 24 h after the first chunk
   deadline_at timestamptz,
   finished_at timestamptz,
-  error text NOT NULL DEFAULT ''
+  error text NOT NULL DEFAULT '',
+  -- of the definition, which is long: what stats are counted by (management-api/campaigns/stats); null: no goal
+  goal_event text GENERATED ALWAYS AS (definition #>> '{goal,event}') STORED,
+  goal_hours integer GENERATED ALWAYS AS ((definition #>> '{goal,window_hours}')::integer) STORED,
+  control_percent integer GENERATED ALWAYS AS (coalesce((definition ->> 'control_percent')::integer, 0)) STORED
 );
+CREATE INDEX campaign_runs_goal ON campaign_runs (account_id, frozen_at DESC) WHERE frozen_at IS NOT NULL AND goal_event IS NOT NULL;
 CREATE INDEX campaign_runs_campaign ON campaign_runs (campaign_id, id DESC);
 CREATE INDEX campaign_runs_account ON campaign_runs (account_id, created_at);
 CREATE INDEX campaign_runs_active ON campaign_runs (due_at) WHERE state IN ('scheduled', 'confirm', 'planning', 'sending');

@@ -50,3 +50,18 @@ PARTITION BY toYYYYMM(frozen_at)
 ORDER BY (account_id, run_id, attempt, key)
 TTL toDateTime(frozen_at) + INTERVAL 400 DAY
 SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1;
+
+-- Opens by a person of messages that a mail proxy or a bot had opened first: the event of the first open is flagged as bot traffic, and there is no second one (ingest-gateway/opens). Copied from message_recipients by messages-sink.
+CREATE TABLE IF NOT EXISTS message_opens (
+  account_id UInt64,
+  campaign_id UInt64,
+  message_id String,
+  -- a distinct id of the recipient
+  user_id String,
+  opened_by_person_at DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(opened_by_person_at)
+ORDER BY (account_id, campaign_id, message_id)
+TTL toDateTime(opened_by_person_at) + INTERVAL 400 DAY
+SETTINGS ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1;
