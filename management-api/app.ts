@@ -11,7 +11,6 @@ import { formatAddress } from '../platform/setting-kinds.ts';
 import { keyStore } from './auth/key-store.ts';
 import { OpenRequests } from './budget/open-requests.ts';
 import { redisBudget } from './budget/redis-budget.ts';
-import { balanceReader } from './campaigns/balance.ts';
 import { connectCampaigns } from './campaigns/connect-campaigns.ts';
 import { ExportStore } from './exports/export-store.ts';
 import type { JobTools } from './exports/run-job.ts';
@@ -31,6 +30,7 @@ import { buildOpenapi } from './openapi/build.ts';
 import { BODY } from './http/limits.ts';
 import { onsiteAudiences } from './onsite-audiences/start.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
+import { readCampaignStats } from './campaigns/stats/read-campaign-stats.ts';
 import { connectQueries } from './queries.ts';
 import { servedRoutes } from './routes.ts';
 import { cachedSchema } from './schema/cached.ts';
@@ -51,6 +51,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const {
     exports: exportQueries,
     members,
+    countPeople,
     ...queries
   } = connectQueries({ config, name, log, registry });
   const snapshots = logSnapshots({
@@ -111,7 +112,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       ...queries,
       schema: cachedSchema(queries.schema),
       segments,
-      campaigns: connectCampaigns(database, balanceReader(database)),
+      campaigns: connectCampaigns(database, (query) =>
+        readCampaignStats({ database, mergesOf: queries.mergesOf, countPeople }, query),
+      ),
       imports: {
         decider,
         writer: new EventWriter({

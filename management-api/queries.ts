@@ -5,6 +5,7 @@ import type { Log } from '../platform/log.ts';
 import { metricsOf } from '../platform/metrics.ts';
 import { audienceCounter } from './audiences/count.ts';
 import { AccountSlots } from './budget/account-slots.ts';
+import { peopleCounter, type CountPeople } from './campaigns/stats/read-campaign-stats.ts';
 import type { Config } from './config.ts';
 import { qualityQuery } from './quality/queries.ts';
 import { clickhouseReports } from './reports/run.ts';
@@ -35,6 +36,8 @@ export interface Queries extends Pick<
   Services,
   'reports' | 'countAudience' | 'schema' | 'readQuality' | 'mergesOf'
 > {
+  /** Stats of campaigns. */
+  countPeople: CountPeople;
   exports: ExportQueries;
   members: ExportQueries;
   close: () => Promise<void>;
@@ -90,7 +93,7 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
   const byRank = Array.from({ length: config.MAX_QUERIES_PER_ACCOUNT }, (_, at) => {
     const client = limited(reports, at + 1);
     const count = audienceCounter({ client, mergesOf });
-    return { ...clickhouseReports(client), count };
+    return { ...clickhouseReports(client), count, people: peopleCounter(client) };
   });
   const ranked = (rank: number) => {
     const found = byRank[rank - 1];
@@ -104,6 +107,7 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
       retention: (query) => slots.run(turnOf(query), (rank) => ranked(rank).retention(query)),
     },
     countAudience: (run) => slots.run(run, (rank) => ranked(rank).count(run)),
+    countPeople: (query) => slots.run(query, (rank) => ranked(rank).people(query)),
     schema: {
       events: (query) => readSlots.run(query, () => schema.events(query)),
       traits: (query) => readSlots.run(query, () => schema.traits(query)),

@@ -12,7 +12,7 @@ import { OpenRequests } from '../budget/open-requests.ts';
 import { decideFeatures, type FeatureChoices } from '../introspection/features.ts';
 import { segmentStore } from '../segments/segment-store.ts';
 import type { Services } from '../services.ts';
-import { balanceReader } from './balance.ts';
+import { readCampaignStats } from './stats/read-campaign-stats.ts';
 import type { Campaigns } from './ports.ts';
 
 const ON: FeatureChoices = {
@@ -55,7 +55,8 @@ function host(
     store: new CampaignStore(database, Date.now),
     templates: new TemplateStore(database),
     readSettings: messageSettingsReader({ database, now: () => performance.now() }),
-    readStats: balanceReader(database),
+    // No audience is frozen here: nothing is asked of the warehouse.
+    readStats: (query) => readCampaignStats({ database, mergesOf: down, countPeople: down }, query),
     ...options.ports,
   };
   const services = {

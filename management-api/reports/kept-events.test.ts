@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import { compileCount } from '../../audiences/compile.ts';
+import { compilePeople } from '../campaigns/stats/compile-people.ts';
 import { compileExport } from '../exports/compile.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import { parseFunnel } from './funnel/request.ts';
@@ -25,6 +26,9 @@ function retention(mode: string): string {
   return compileRetention({ ...ACCOUNT, request: parsed.request }).sql;
 }
 
+const RUN = { id: 1, campaignId: 1, frozenAt: 1, finishedAt: undefined, hasControl: true };
+const STATS = { ...ACCOUNT, campaignId: 1, now: 1 };
+
 const EVENT = { event: 'a', times: { op: 'gte', number: 1, text: '1' }, where: [] } as const;
 
 it.each<[string, () => string]>([
@@ -43,6 +47,13 @@ it.each<[string, () => string]>([
         ...CONTEXT,
         params: new SqlParams(),
       }),
+  ],
+  [
+    'the stats of a campaign',
+    () => {
+      const runs = [{ ...RUN, goal: { event: 'a', windowMs: 3_600_000 } }];
+      return compilePeople({ ...STATS, runs }).sql;
+    },
   ],
   [
     'an export of events',

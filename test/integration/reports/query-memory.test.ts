@@ -144,6 +144,12 @@ it('the user of reports may run every query of the host, and change nothing', as
   expect(await queries.schema.traits({ accountId: 1, now, signal })).toEqual([]);
   const days = { accountId: 1, from: '2026-01-01', to: '2026-02-01', signal };
   expect(await queries.readQuality(days)).toEqual([]);
+  const run = { id: 3, campaignId: 2, frozenAt: now, finishedAt: undefined, hasControl: true };
+  const runs = [{ ...run, goal: { event: 'a', windowMs: 3_600_000 } }];
+  for (const merges of ['none', 'table'] as const) {
+    const stats = { accountId: 1, campaignId: 2, runs, merges, now, signal };
+    expect(await queries.countPeople(stats)).toMatchObject({ opened: 0, control: 0, revenue: 0 });
+  }
   const { client } = queries.exports;
   for (const query of ['DROP TABLE events', "INSERT INTO events (event) VALUES ('x')"])
     await expect(client.command({ query })).rejects.toMatchObject({ type: 'ACCESS_DENIED' });
