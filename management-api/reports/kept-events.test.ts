@@ -26,8 +26,15 @@ function retention(mode: string): string {
   return compileRetention({ ...ACCOUNT, request: parsed.request }).sql;
 }
 
-const RUN = { id: 1, campaignId: 1, frozenAt: 1, finishedAt: undefined, hasControl: true };
-const STATS = { ...ACCOUNT, campaignId: 1, now: 1 };
+const RUN = {
+  id: 1,
+  planned: 1,
+  campaignId: 1,
+  frozenAt: 1,
+  finishedAt: undefined,
+  hasControl: true,
+};
+const STATS = { ...ACCOUNT, campaignId: 1, now: 1, part: { at: 0, of: 2 } };
 
 const EVENT = { event: 'a', times: { op: 'gte', number: 1, text: '1' }, where: [] } as const;
 

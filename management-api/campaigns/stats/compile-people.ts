@@ -33,6 +33,8 @@ export interface PeopleQuery {
   merges: Merges;
   /** ms since the epoch */
   now: number;
+  /** Of `of` parts of the people, by a hash: their counts add up. */
+  part: { at: number; of: number };
 }
 
 /** (kind, time, sent at, run, counts from, counts until, is of the campaign) */
@@ -64,6 +66,7 @@ const CLOCK_SKEW_MS = HOUR_MS;
  *
  * Between two edges (where a touch begins or ends to count) all goal events of a person belong to
  * the same touch: they are added up first, so that a person with a million of them costs no more.
+ * Arrays are made only for people who have goal events: most recipients have none.
  */
 export function compilePeople(query: PeopleQuery): CompiledQuery {
   const params = new SqlParams();
@@ -133,10 +136,22 @@ class Statement {
     return `${this.#account} AND ${this.#campaigns} AND run_id IN ${this.#params.bind('Array(UInt64)', ids)} AND ${KEPT_MESSAGES}`;
   }
 
-  /** Recipients of the campaign. */
-  #recipients(): string {
-    const { source, person } = this.#people('messages');
-    return `SELECT ${person} FROM ${source} WHERE ${this.#messages} AND ${this.#campaign}`;
+  #inPart(person: string): string {
+    const { at, of } = this.#query.part;
+    return of === 1 ? '1' : `${person} % ${this.#params.whole(of)} = ${this.#params.whole(at)}`;
+  }
+
+  /** Messages of the campaign, and sent ones of others to people for whom goal events count. */
+  #wanted(person: string): string {
+    const competing = `status = 'sent' AND ${this.#hasGoals(person)}`;
+    return `${this.#messages} AND (${this.#campaign} OR ${competing}) AND ${this.#inPart(person)}`;
+  }
+
+  /** Whether goal events of the person may count: most people have none. */
+  #hasGoals(person: string): string {
+    if (this.#goals.length === 0) return '0';
+    const events = this.#people('events');
+    return `${person} IN (SELECT ${events.person} FROM ${events.source} WHERE ${this.#goalsOf(events.person)})`;
   }
 
   /** What the run of a message says. */
@@ -154,43 +169,50 @@ class Statement {
     const goal = this.#ofRun((run) => (run.goal ? this.#goals.indexOf(run.goal.event) + 1 : 0));
     const hours = this.#ofRun((run) => (run.goal?.windowMs ?? 0) / HOUR_MS);
     const control = this.#ofRun(({ hasControl }) => Number(hasControl));
-    const messages = `SELECT ${person} AS person, ${this.#campaign} AS is_own, status, run_id AS run, sipHash64(message_id) AS id, toUInt64(${goal}) AS goal,
+    const messages = `SELECT ${person} AS person, ${this.#campaign} AS is_own, status, run_id AS run, sipHash64(message_id) AS id, toUInt64(${goal}) AS goal, goal > 0 AND ${this.#hasGoals(person)} AS counts,
         toUnixTimestamp64Milli(planned_at) AS planned, toUnixTimestamp64Milli(finished_at) AS sent, toInt64(${hours}) * ${HOUR_MS} AS lasting, goal > 0 AND ${control} = 1 AS is_compared
-      FROM ${source} WHERE ${this.#messages} AND (${this.#campaign} OR status = 'sent' AND ${person} IN (${this.#recipients()}))`;
+      FROM ${source} WHERE ${this.#wanted(person)}`;
     const touch = (kind: number, at: string) =>
       `(toUInt8(${kind}), ${at}, sent, run, greatest(${at}, sent), sent + lasting, is_own)`;
     const touches = `arrayConcat([${touch(TOUCH.sent, 'sent')}], if(open_at > 0, [${touch(TOUCH.opened, 'open_at')}], CAST([] AS ${TOUCHES})), arrayMap(c -> ${touch(TOUCH.clicked, 'c')}, click_times))`;
     return `SELECT person, goal, is_own AND status = 'sent' AND open_at > 0 AS opens, is_own AND status = 'sent' AND notEmpty(click_times) AS clicks,
         is_own AND is_compared AND status != 'withheld' AS is_treated, is_own AND is_compared AND status = 'withheld' AS is_withheld,
-        if(goal > 0 AND status = 'sent', ${touches}, CAST([] AS ${TOUCHES})) AS touches, if(is_own AND is_compared, [(planned, planned + lasting)], CAST([] AS ${SPANS})) AS spans, CAST([] AS ${GOALS}) AS goals
+        if(counts AND status = 'sent', ${touches}, CAST([] AS ${TOUCHES})) AS touches, if(counts AND is_own AND is_compared, [(planned, planned + lasting)], CAST([] AS ${SPANS})) AS spans, CAST([] AS ${GOALS}) AS goals
       FROM (${messages}) AS handed LEFT ANY JOIN (${this.#touchRows()}) AS touching ON id = touched_id`;
   }
 
   /** By message: when it was first opened by a person (0: never), and the clicks on it. */
   #touchRows(): string {
     const from = Math.min(...this.#query.runs.map(({ frozenAt }) => frozenAt)) - CLOCK_SKEW_MS;
-    const known = `SELECT sipHash64(message_id) FROM messages WHERE ${this.#messages} AND status = 'sent'`;
+    const { source, person } = this.#people('messages');
+    const known = `SELECT sipHash64(message_id) FROM ${source} WHERE ${this.#wanted(person)} AND status = 'sent'`;
     const events = `SELECT sipHash64(source_message_id) AS touched_id, event = 'message_clicked' AS is_click, toUnixTimestamp64Milli(timestamp) AS at FROM events
-      WHERE ${this.#account} AND ${KEPT_EVENTS} AND (event = 'message_clicked' OR event = 'message_opened' AND source = 'platform') AND NOT is_bot
-        AND timestamp >= ${this.#params.instant(Math.max(0, from))} AND touched_id IN (${known})`;
-    const late = `SELECT sipHash64(message_id) AS touched_id, 0 AS is_click, toUnixTimestamp64Milli(opened_by_person_at) AS at FROM message_opens WHERE ${this.#account} AND ${this.#campaigns} AND touched_id IN (${known})`;
-    return `SELECT touched_id, minIf(at, NOT is_click) AS open_at, arrayMap(c -> -c, groupArraySortedIf(${MAX_CLICKS})(-at, is_click)) AS click_times FROM (${events} UNION ALL ${late}) GROUP BY touched_id`;
+      WHERE ${this.#account} AND ${KEPT_EVENTS} AND (event = 'message_clicked' OR event = 'message_opened' AND source = 'platform') AND NOT is_bot AND source_message_id != ''
+        AND timestamp >= ${this.#params.instant(Math.max(0, from))}`;
+    const late = `SELECT sipHash64(message_id) AS touched_id, 0 AS is_click, toUnixTimestamp64Milli(opened_by_person_at) AS at FROM message_opens WHERE ${this.#account} AND ${this.#campaigns}`;
+    return `SELECT touched_id, minIf(at, NOT is_click) AS open_at, arrayMap(c -> -c, groupArraySortedIf(${MAX_CLICKS})(-at, is_click)) AS click_times FROM (${events} UNION ALL ${late}) WHERE touched_id IN (${known}) GROUP BY touched_id`;
+  }
+
+  #goalRows(): string {
+    const { source, person } = this.#people('events');
+    const names = this.#params.bind('Array(String)', this.#goals);
+    return `SELECT ${person} AS person, toUInt64(indexOf(${names}, event)) AS goal, 0 AS opens, 0 AS clicks, 0 AS is_treated, 0 AS is_withheld,
+        CAST([] AS ${TOUCHES}) AS touches, CAST([] AS ${SPANS}) AS spans, [(toUnixTimestamp64Milli(timestamp), revenue)] AS goals
+      FROM ${source} WHERE ${this.#goalsOf(person)}`;
   }
 
   /** The goal events of the campaign's recipients. */
-  #goalRows(): string {
-    const { source, person } = this.#people('events');
+  #goalsOf(person: string): string {
     const { now } = this.#query;
     const names = this.#params.bind('Array(String)', this.#goals);
     const from = Math.min(...this.#own.map(({ frozenAt }) => frozenAt)) - CLOCK_SKEW_MS;
-    const until =
-      Math.max(
-        ...this.#own.map(({ finishedAt = now, goal }) => finishedAt + (goal?.windowMs ?? 0)),
-      ) + CLOCK_SKEW_MS;
+    const ends = this.#own.map(
+      ({ finishedAt = now, goal }) => finishedAt + (goal?.windowMs ?? 0) + CLOCK_SKEW_MS,
+    );
     const platform = this.#params.bind('Array(String)', this.#goals.filter(isPlatformEvent));
-    return `SELECT ${person} AS person, toUInt64(indexOf(${names}, event)) AS goal, 0 AS opens, 0 AS clicks, 0 AS is_treated, 0 AS is_withheld,
-        CAST([] AS ${TOUCHES}) AS touches, CAST([] AS ${SPANS}) AS spans, [(toUnixTimestamp64Milli(timestamp), revenue)] AS goals
-      FROM ${source} WHERE ${this.#account} AND ${KEPT_EVENTS} AND event IN ${names} AND NOT is_bot AND (source = 'platform' OR event NOT IN ${platform})
-        AND timestamp >= ${this.#params.instant(Math.max(0, from))} AND timestamp <= ${this.#params.instant(Math.max(0, until))} AND ${person} IN (${this.#recipients()})`;
+    const to = this.#people('messages');
+    const recipients = `SELECT ${to.person} FROM ${to.source} WHERE ${this.#messages} AND ${this.#campaign} AND ${this.#inPart(to.person)}`;
+    return `${this.#account} AND ${KEPT_EVENTS} AND event IN ${names} AND NOT is_bot AND (source = 'platform' OR event NOT IN ${platform})
+      AND timestamp >= ${this.#params.instant(Math.max(0, from))} AND timestamp <= ${this.#params.instant(Math.max(0, ...ends))} AND ${person} IN (${recipients})`;
   }
 }

@@ -28,19 +28,40 @@ export interface CampaignStats extends Balance {
   uplift: Uplift | null;
 }
 
-/** Counts in the warehouse; one bounded query. */
-export type CountPeople = (query: PeopleQuery & { signal: AbortSignal }) => Promise<PeopleRow>;
+/** Counts in the warehouse, in queries of bounded memory. */
+export type CountPeople = (
+  query: Omit<PeopleQuery, 'part'> & { signal: AbortSignal },
+) => Promise<PeopleRow>;
 
+/** Recipients that one query counts. */
+const PART_PEOPLE = 400_000;
+const MAX_PARTS = 64;
 /** Rows that one step of the query holds: some people have many touches and goal events. */
 const BLOCK_ROWS = '4096';
 
 export function peopleCounter(client: Pick<ClickHouseClient, 'query'>): CountPeople {
   return async ({ signal, ...query }) => {
-    const { sql, params } = compilePeople(query);
-    const settings = ` SETTINGS max_block_size = ${BLOCK_ROWS}`;
-    const rows = await readRows<PeopleRow>({ client, sql: sql + settings, params, signal });
-    return rows[0] ?? NOBODY;
+    const total = { ...NOBODY };
+    const of = partsOf(query);
+    for (let at = 0; at < of; at++) {
+      const { sql, params } = compilePeople({ ...query, part: { at, of } });
+      const settings = ` SETTINGS max_block_size = ${BLOCK_ROWS}`;
+      const rows = await readRows<PeopleRow>({ client, sql: sql + settings, params, signal });
+      for (const row of rows) add(total, row);
+    }
+    return total;
   };
+}
+
+function partsOf({ runs, campaignId }: Pick<PeopleQuery, 'runs' | 'campaignId'>): number {
+  const people = runs
+    .filter((run) => run.campaignId === campaignId)
+    .reduce((sum, { planned }) => sum + planned, 0);
+  return Math.min(MAX_PARTS, Math.max(1, Math.ceil(people / PART_PEOPLE)));
+}
+
+function add(total: PeopleRow, row: PeopleRow): void {
+  for (const figure of Object.keys(total) as (keyof PeopleRow)[]) total[figure] += row[figure];
 }
 
 const NOBODY: PeopleRow = {

@@ -62,16 +62,20 @@ const read = async (campaignId = 1) =>
 
 describe('the runs that stats are counted of', () => {
   it('have the goal and the control group of the definition that they were asked for with', async () => {
-    await addRun(1, { definition: { ...goal('buy', 2), control_percent: 5 }, finished: 0 });
+    await addRun(1, {
+      definition: { ...goal('buy', 2), control_percent: 5 },
+      finished: 0,
+      planned: 9,
+    });
     await addRun(2, { definition: { control_percent: 0 } });
     await addRun(3, { frozen: undefined });
     expect(await read()).toEqual([
       {
-        ...{ id: 2, campaignId: 1, frozenAt: NOW - HOUR, finishedAt: undefined },
+        ...{ id: 2, campaignId: 1, planned: 0, frozenAt: NOW - HOUR, finishedAt: undefined },
         ...{ goal: undefined, hasControl: false },
       },
       {
-        ...{ id: 1, campaignId: 1, frozenAt: NOW - HOUR, finishedAt: NOW },
+        ...{ id: 1, campaignId: 1, planned: 9, frozenAt: NOW - HOUR, finishedAt: NOW },
         ...{ goal: { event: 'buy', windowMs: 2 * HOUR }, hasControl: true },
       },
     ]);

@@ -6,6 +6,8 @@ import type { Database } from '../../../platform/postgres/pool.ts';
 export interface StatsRun {
   id: number;
   campaignId: number;
+  /** People of its audience. */
+  planned: number;
   frozenAt: number;
   /** Undefined: it still sends. */
   finishedAt: number | undefined;
@@ -58,7 +60,7 @@ export async function readBalance(
   };
 }
 
-const COLUMNS = `id, campaign_id, extract(epoch FROM frozen_at)::float8 * 1000 AS frozen_at, extract(epoch FROM finished_at)::float8 * 1000 AS finished_at,
+const COLUMNS = `id, campaign_id, planned::float8, extract(epoch FROM frozen_at)::float8 * 1000 AS frozen_at, extract(epoch FROM finished_at)::float8 * 1000 AS finished_at,
   goal_event, goal_hours, control_percent`;
 const OWN = `SELECT ${COLUMNS} FROM campaign_runs WHERE campaign_id = $2 AND account_id = $1 AND frozen_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_RUNS}`;
 const COMPETING = `SELECT ${COLUMNS} FROM campaign_runs WHERE account_id = $1 AND campaign_id <> $2 AND frozen_at IS NOT NULL AND goal_event IS NOT NULL
@@ -68,6 +70,7 @@ const COMPETING = `SELECT ${COLUMNS} FROM campaign_runs WHERE account_id = $1 AN
 interface Row {
   id: string;
   campaign_id: string;
+  planned: number;
   frozen_at: number;
   finished_at: number | null;
   goal_event: string | null;
@@ -100,7 +103,8 @@ export async function readRuns(
 
 function runOf({ goal_event: event, goal_hours: hours, ...row }: Row): StatsRun {
   return {
-    ...{ id: Number(row.id), campaignId: Number(row.campaign_id), frozenAt: row.frozen_at },
+    ...{ id: Number(row.id), campaignId: Number(row.campaign_id), planned: row.planned },
+    frozenAt: row.frozen_at,
     finishedAt: row.finished_at ?? undefined,
     goal:
       event === null || hours === null

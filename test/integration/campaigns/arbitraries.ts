@@ -14,6 +14,8 @@ const PEOPLE = 6;
 
 export interface StatsCase {
   runs: StatsRun[];
+  /** The people are counted in so many parts. */
+  parts: number;
   dataset: MessageDataset;
 }
 
@@ -74,11 +76,12 @@ export const statsCase: fc.Arbitrary<StatsCase> = fc
     messages: fc.array(message, { minLength: 8, maxLength: 24, size: 'max' }),
     events: fc.array(event, { minLength: 40, maxLength: 120, size: 'max' }),
     late: fc.array(fc.record({ about: fc.nat(30), at: time }), { maxLength: 4 }),
+    parts: fc.constantFrom(1, 1, 3),
     joins: fc.array(fc.nat({ max: PEOPLE - 1 }), { minLength: PEOPLE, maxLength: PEOPLE }),
   })
-  .map(({ runs: drawn, messages, events, late, joins }) => {
+  .map(({ runs: drawn, messages, events, late, joins, parts }) => {
     const runs = drawn.map(({ goal, campaignId, ...one }, at) => ({
-      ...{ ...one, id: at + 1, frozenAt: START - HOUR, finishedAt: START + 12 * HOUR },
+      ...{ ...one, id: at + 1, planned: 1, frozenAt: START - HOUR, finishedAt: START + 12 * HOUR },
       campaignId: at === 0 ? OWN : campaignId,
       goal: goal ?? undefined,
     }));
@@ -105,6 +108,7 @@ export const statsCase: fc.Arbitrary<StatsCase> = fc
       if (person % 2 === 1 && to % 2 === 0) canonical.set(`u${person}`, `u${to}`);
     return {
       runs,
+      parts,
       dataset: {
         outcomes,
         canonical,

@@ -144,7 +144,14 @@ it('the user of reports may run every query of the host, and change nothing', as
   expect(await queries.schema.traits({ accountId: 1, now, signal })).toEqual([]);
   const days = { accountId: 1, from: '2026-01-01', to: '2026-02-01', signal };
   expect(await queries.readQuality(days)).toEqual([]);
-  const run = { id: 3, campaignId: 2, frozenAt: now, finishedAt: undefined, hasControl: true };
+  const run = {
+    id: 3,
+    planned: 1_000_000,
+    campaignId: 2,
+    frozenAt: now,
+    finishedAt: undefined,
+    hasControl: true,
+  };
   const runs = [{ ...run, goal: { event: 'a', windowMs: 3_600_000 } }];
   for (const merges of ['none', 'table'] as const) {
     const stats = { accountId: 1, campaignId: 2, runs, merges, now, signal };
