@@ -2,6 +2,7 @@ import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
 import { postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
+import { trackBaseSettings } from '../platform/tracking/tracking-settings.ts';
 import { defineSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
 import { isPrivateHost } from './http/private-host.ts';
 
@@ -47,11 +48,7 @@ export const settings = defineSettings({
     min: 60_000,
     doc: 'A session ends after this time without use.',
   }),
-  EMAIL_TRACK_BASE: setting.url({
-    default: '',
-    protocols: ['http:', 'https:'],
-    doc: 'Public address of the ingest host; webhook_url of connections begins with it. Empty: webhook_url is empty.',
-  }),
+  ...trackBaseSettings,
 });
 
 export type Config = SettingsOf<typeof settings>;

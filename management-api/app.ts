@@ -10,6 +10,7 @@ import { isSession } from '../platform/sessions.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { keyStore } from './auth/key-store.ts';
 import { OpenRequests } from './budget/open-requests.ts';
+import { minuteCounters } from './budget/minute-counter.ts';
 import { redisBudget } from './budget/redis-budget.ts';
 import { connectCampaigns } from './campaigns/connect-campaigns.ts';
 import { ExportStore } from './exports/export-store.ts';
@@ -28,6 +29,7 @@ import { softLock } from './lock/soft-lock.ts';
 import { usageStore } from './lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
 import { BODY } from './http/limits.ts';
+import { connectMessages } from './messages/connect-messages.ts';
 import { onsiteAudiences } from './onsite-audiences/start.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
 import { readCampaignStats } from './campaigns/stats/read-campaign-stats.ts';
@@ -63,6 +65,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     await Promise.all([database.end(), queries.close(), snapshots.close()]);
   });
 
+  const count = minuteCounters(redis);
   const readUsage = usageStore(database, Date.now);
   const hold = writerHold({ database, log, service: name });
   const publisher = logPublisher({ settings: config, log, name, hold });
@@ -88,7 +91,13 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     campaigns: config.FEATURE_CAMPAIGNS,
     campaignRecurrence: config.FEATURE_CAMPAIGN_RECURRENCE,
     campaignApproval: config.FEATURE_CAMPAIGN_APPROVAL,
+    transactional: config.FEATURE_TRANSACTIONAL,
   });
+
+  const { messages, close: closeMessages } = connectMessages({
+    ...{ config, name, log, registry, count, publisher },
+  });
+  onShutdown('messages', () => closeMessages(config.SHUTDOWN_TIMEOUT * 0.6));
 
   const host = buildApp({
     trustedProxies: config.TRUSTED_PROXIES,
@@ -104,7 +113,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
           kind: (await isSession(redis, token)) ? 'session' : 'unknown',
         }),
       }),
-      chargeBudget: redisBudget(redis),
+      chargeBudget: redisBudget(count),
       budgetPerMinute: config.PUBLIC_API_BUDGET_PER_MINUTE,
       checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
       freshness: createFreshness({ fetchSnapshot: () => snapshots.fetch(), now: Date.now, log }),
@@ -126,6 +135,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
         makeId: randomUUID,
       },
       exports: exportStore,
+      messages,
     },
   });
 

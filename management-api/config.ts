@@ -1,5 +1,7 @@
 import { exportFileSettings } from '../platform/files/export-files.ts';
 import { trustedProxySettings } from '../platform/network/client-address.ts';
+import { outboundSettings } from '../platform/outbound/outbound-settings.ts';
+import { sealingSettings } from '../platform/sealing-settings.ts';
 import {
   clickhouseSettings,
   kafkaSettings,
@@ -9,6 +11,7 @@ import {
 } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
 import { defineSettings, type SettingsOf } from '../platform/settings.ts';
+import { trackBaseSettings, trackingSettings } from '../platform/tracking/tracking-settings.ts';
 
 /** Settings of the management host. */
 export const settings = defineSettings({
@@ -86,6 +89,25 @@ export const settings = defineSettings({
     default: 2 ** 30,
     doc: 'Space that exports leave free in the file system of EXPORT_DIR.',
   }),
+  ...sealingSettings,
+  ...outboundSettings,
+  ...trackingSettings,
+  ...trackBaseSettings,
+  API_RATE_PER_MINUTE: setting.integer({
+    default: 0,
+    unit: 'requests',
+    doc: 'Requests to POST /v1/messages in a calendar minute, for accounts without a limit of their own. 0: no limit.',
+  }),
+  API_IDEMPOTENCY_RETENTION: setting.duration({
+    default: 168 * 3_600_000,
+    min: 60_000,
+    doc: 'How long the result of a transactional message is replayed for its idempotency key.',
+  }),
+  API_STALE_RESERVATION: setting.duration({
+    default: 60_000,
+    min: 1000,
+    doc: 'After this time the idempotency key of a transactional message whose request came to no end can be used again.',
+  }),
   FEATURE_SEGMENTS: setting.flag({ default: true, doc: 'Serve the /v1/segments routes.' }),
   FEATURE_ANALYTICS: setting.flag({ default: true, doc: 'Serve the report routes.' }),
   FEATURE_INGEST: setting.flag({ default: true, doc: 'Serve POST /v1/events.' }),
@@ -99,6 +121,7 @@ export const settings = defineSettings({
     default: true,
     doc: 'Serve POST /v1/campaigns/{id}/submit, and refuse to send without the approval that an account requires (approval_required). Where it is off, keep approval_required off too: recurrences obey the setting of the account.',
   }),
+  FEATURE_TRANSACTIONAL: setting.flag({ default: true, doc: 'Serve POST /v1/messages.' }),
 });
 
 export type Config = SettingsOf<typeof settings>;

@@ -6,6 +6,7 @@ import type { Route } from './http/route.ts';
 import { importRoutes } from './imports/routes.ts';
 import type { Features } from './introspection/features.ts';
 import { introspectionRoutes } from './introspection/routes.ts';
+import { messageRoutes } from './messages/routes.ts';
 import { schemaRoutes } from './schema/routes.ts';
 import { segmentRoutes } from './segments/routes.ts';
 
@@ -19,6 +20,7 @@ export const routes: readonly Route[] = [
   ...importRoutes,
   ...exportRoutes,
   ...reportRoutes,
+  ...messageRoutes,
 ];
 
 /** The rows that are served with these features on. */

@@ -12,6 +12,8 @@ import type { EventWriter } from '../ingest/event-writer.ts';
 import type { CheckQuota } from './imports/quota.ts';
 import type { Features } from './introspection/features.ts';
 import type { CheckLock } from './lock/soft-lock.ts';
+import type { CheckRate } from './messages/rate-limit.ts';
+import type { TransactionalSender } from '../messaging/transactional/transactional-sender.ts';
 import type { ReadQuality } from './quality/queries.ts';
 import type { ReadSchema } from './schema/queries.ts';
 import type { MergesOf } from '../audiences/people-sql.ts';
@@ -37,6 +39,12 @@ export interface Imports {
   makeId: () => string;
 }
 
+/** What POST /v1/messages needs. */
+export interface Messages {
+  send: TransactionalSender['send'];
+  checkRate: CheckRate;
+}
+
 /** The dependencies of the handlers; start() in app.ts creates them. */
 export interface Services extends GuardPorts {
   version: string;
@@ -51,4 +59,5 @@ export interface Services extends GuardPorts {
   campaigns: Campaigns;
   imports: Imports;
   exports: ExportStore;
+  messages: Messages;
 }

@@ -116,9 +116,10 @@ describe('the environment of a process of a stack', () => {
       'control-plane',
       'demo-account',
       'ingest-gateway',
+      'management-api',
       'relays',
     ]);
-    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway']);
+    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway', 'management-api']);
     expect(getting('DATABASE_URL')).not.toContain('migrate-clickhouse');
     expect(getting('REDIS_URL')).not.toContain('events-sink');
   });

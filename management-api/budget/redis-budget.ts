@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
-import { COUNTER_SECONDS, counterKey } from './decide.ts';
+import { counterKey } from './decide.ts';
+import type { CountInMinute } from './minute-counter.ts';
 
 /**
  * Adds units to the counter of a key in the current minute and returns the new value. Rejects when
@@ -11,12 +11,6 @@ export type ChargeBudget = (charge: {
   now: number;
 }) => Promise<number>;
 
-/** INCRBY and EXPIRE in one script, so that every counter expires. */
-const CHARGE = `local used = redis.call('INCRBY', KEYS[1], ARGV[1])
-if used == tonumber(ARGV[1]) then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
-return used`;
-
-export function redisBudget(redis: Redis): ChargeBudget {
-  return async ({ keyId, units, now }) =>
-    Number(await redis.eval(CHARGE, 1, counterKey({ keyId, now }), units, COUNTER_SECONDS));
+export function redisBudget(count: CountInMinute): ChargeBudget {
+  return ({ keyId, units, now }) => count(counterKey({ keyId, now }), units);
 }

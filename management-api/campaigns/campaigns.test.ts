@@ -18,6 +18,7 @@ import type { Campaigns } from './ports.ts';
 const ON: FeatureChoices = {
   ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
   ...{ campaigns: true, campaignRecurrence: true, campaignApproval: true },
+  transactional: true,
 };
 const AUDIENCE = { attribute: 'city', op: 'eq', value: 'تهران' };
 const author = { accountId: 3, actor: 'operator' };

@@ -16,8 +16,8 @@ function coded(status: number, message: string, headers?: Record<string, string>
   return { status, form: 'coded', message, ...(headers ? { headers } : {}) };
 }
 
-function flat(status: number, message: string): CatalogueEntry {
-  return { status, form: 'flat', message };
+function flat(status: number, message: string, headers?: Record<string, string>): CatalogueEntry {
+  return { status, form: 'flat', message, ...(headers ? { headers } : {}) };
 }
 
 function guard(status: number, message: string): CatalogueEntry {
@@ -80,6 +80,15 @@ export const catalogue = {
   export_kind_invalid: coded(422, 'kind must be one of events, messages, profiles, segment'),
   export_spec_invalid: coded(422, 'the export specification is not valid'),
   all_events_rejected: coded(422, 'every event was rejected; see details'),
+
+  message_refused: flat(400, 'malformed JSON'),
+  message_in_flight: flat(
+    409,
+    'transactional: a message with this idempotency key is already in flight',
+    { 'retry-after': '1' },
+  ),
+  message_rate_exceeded: flat(429, 'rate limit exceeded', { 'retry-after': '60' }),
+  message_unavailable: flat(503, 'message not sent'),
 
   budget_exhausted: coded(429, 'the request budget of this key is used up for this minute', {
     'retry-after': '60',

@@ -14,7 +14,7 @@ export interface DomainError {
 /** What a handler returns: an answer or an error. */
 export type Answer =
   | { ok: true; status: number; body: unknown; headers?: Readonly<Record<string, string>> }
-  | { ok: false; error: DomainError };
+  | { ok: false; error: DomainError; headers?: Readonly<Record<string, string>> };
 
 export function answer(
   body: unknown,

@@ -19,6 +19,7 @@ const KEY: StoredKey = {
 const ON = {
   ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
   ...{ campaigns: true, campaignRecurrence: true, campaignApproval: true },
+  transactional: true,
 };
 const FUNNEL = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-01-02' };
 
@@ -199,7 +200,7 @@ describe('the catch-all (management 1.4)', () => {
     ['POST', '/v1/status'],
     ['GET', '/api/v1/events'],
     ['GET', '/v1/status/'],
-    ['POST', '/v1/messages'],
+    ['GET', '/v1/messages'],
     ['DELETE', '/v1/%ZZ'],
   ] as const)('answers 404 to %s %s', async (method, path) => {
     const { app, asked } = build();

@@ -10,10 +10,12 @@ import {
 import { reject, type Answer, type DomainError } from '../errors/domain-error.ts';
 import { renderError } from '../errors/render.ts';
 import type { Services } from '../services.ts';
+import type { Caller } from '../auth/decide.ts';
 import { watchRequest } from './deadline.ts';
 import { passGuards } from './guards.ts';
 import { measureAnswers } from './metrics.ts';
 import type { PublicRequest } from './request.ts';
+import type { Admission } from './admission.ts';
 import type { Route } from './route.ts';
 import { unknownEndpoint } from './unknown-endpoint.ts';
 
@@ -67,11 +69,14 @@ function hostRoute(
       const head = {
         ...{ now, trace, params, signal },
         query: new URLSearchParams(url.split('?')[1] ?? ''),
+        headers: message.headers,
         ip: addressOfRequest(message, proxies),
         userAgent: message.headers['user-agent'] ?? '',
       };
       const answer = await serve(route, { head, message, response, services });
-      return answer?.ok === false ? renderError(answer.error, route.flat) : answer;
+      if (answer?.ok !== false) return answer;
+      const rendered = renderError(answer.error, route.flat);
+      return { ...rendered, headers: { ...rendered.headers, ...answer.headers } };
     },
   };
 }
@@ -98,6 +103,33 @@ async function serve(
   if (guarded && !guarded.ok) return guarded;
   if (guarded && !enterAccount(guarded.caller.accountId, { response, services }))
     return reject('budget_exhausted', { message: TOO_MANY_REQUESTS });
+  const admission = await admit(route, { head, guarded, services });
+  if (admission.error) return { ok: false, error: admission.error, ...headersOf(admission) };
+  const answer = await answerOf(route, { head, message, guarded, services });
+  return answer && { ...answer, headers: { ...answer.headers, ...admission.headers } };
+}
+
+interface Guarded extends Omit<Served, 'response'> {
+  /** Undefined on a route without a key. */
+  guarded: { caller: Caller } | undefined;
+}
+
+async function admit(
+  route: Route,
+  { head: { now }, guarded, services }: Omit<Guarded, 'message'>,
+): Promise<Admission> {
+  if (route.auth === 'none' || !guarded) return {};
+  return (await route.admit?.({ caller: guarded.caller, now }, services)) ?? {};
+}
+
+function headersOf({ headers }: Admission): Pick<Admission, 'headers'> {
+  return headers ? { headers } : {};
+}
+
+async function answerOf(
+  route: Route,
+  { head, message, guarded, services }: Guarded,
+): Promise<Answer | undefined> {
   let body: unknown;
   let rawBody: Buffer = NO_BYTES;
   if (route.bodyLimit !== undefined) {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../auth/decide.ts';
 
 /** What every handler gets to see of a request; never the reply. */
@@ -7,6 +8,7 @@ export interface PublicRequest {
   trace: string;
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
+  headers: IncomingHttpHeaders;
   /** The parsed JSON of a route with a body; undefined otherwise, and where `bodyAs` is bytes. */
   body: unknown;
   /** The bytes of that body; empty otherwise. */

@@ -1,9 +1,11 @@
 import type { TSchema } from 'typebox';
+import type { Caller } from '../auth/decide.ts';
 import type { Permission } from '../auth/roles.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import type { Answer, DomainError } from '../errors/domain-error.ts';
 import type { Features } from '../introspection/features.ts';
 import type { Services } from '../services.ts';
+import type { Admission } from './admission.ts';
 import type { ApiRequest, PublicRequest } from './request.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -47,6 +49,8 @@ export interface KeyRoute extends RouteFacts {
   cost: Cost;
   /** Behind the soft lock (management 3.1). */
   lock: boolean;
+  /** Called once the guards are passed. */
+  admit?(request: { caller: Caller; now: number }, services: Services): Promise<Admission>;
   handler(request: ApiRequest, services: Services): Answer | Promise<Answer>;
 }
 

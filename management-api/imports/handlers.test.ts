@@ -21,6 +21,7 @@ function build() {
   const on = {
     ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
     ...{ campaigns: true, campaignRecurrence: true, campaignApproval: true },
+    transactional: true,
   };
   const services = {
     log: createLog({ part: 'test', level: 'silent' }),

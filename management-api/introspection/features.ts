@@ -22,6 +22,7 @@ export interface FeatureChoices {
   campaigns: boolean;
   campaignRecurrence: boolean;
   campaignApproval: boolean;
+  transactional: boolean;
 }
 
 /** Features as announced: what this build lacks is off, whatever the settings say. */
@@ -31,7 +32,7 @@ export function decideFeatures(choices: FeatureChoices): Features {
     campaigns: choices.campaigns,
     campaign_recurrence: choices.campaigns && choices.campaignRecurrence,
     analytics: choices.analytics,
-    transactional: false,
+    transactional: choices.transactional,
     ingest: choices.ingest,
     async_exports: choices.asyncExports,
     campaign_approval: choices.campaigns && choices.campaignApproval,

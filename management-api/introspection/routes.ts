@@ -37,6 +37,7 @@ const Whoami = Type.Object(
 const NO_FEATURES = {
   ...{ segments: false, analytics: false, ingest: false, asyncExports: false },
   ...{ campaigns: false, campaignRecurrence: false, campaignApproval: false },
+  transactional: false,
 };
 const Capabilities = Type.Object(
   {

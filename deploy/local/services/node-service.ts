@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+import { urlOfListener } from '../plan-stack.ts';
 import { settingsFor } from '../process-environment.ts';
 import type { Service } from './service.ts';
 
@@ -55,7 +56,10 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
       ],
       env: {
         RAVAND_HOME: env['RAVAND_HOME'] ?? '',
-        ...settingsFor(reads, { ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name }),
+        ...settingsFor(reads, {
+          ...linkSettings(name, plan),
+          ...{ ...env, ADMIN_ADDR: admin, KAFKA_INSTANCE_ID: name },
+        }),
       },
     },
     readiness: { kind: 'http', url: `http://${admin}/readyz` },
@@ -63,4 +67,12 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
     stopMs: 15_000,
     lag: CONSUMER_GROUPS.find(({ service }) => service === name),
   };
+}
+
+/**
+ * Links in e-mails lead to this stack unless EMAIL_TRACK_BASE says otherwise. The panel shows no
+ * address of webhooks then: platforms could not reach it.
+ */
+function linkSettings(name: string, plan: StackPlan): NodeJS.ProcessEnv {
+  return name === 'control-plane' ? {} : { EMAIL_TRACK_BASE: urlOfListener(plan.http_addr) };
 }

@@ -125,7 +125,7 @@ describe('introspection (management 2.1 to 2.3)', () => {
           campaigns: false,
           campaign_recurrence: false,
           analytics: true,
-          transactional: false,
+          transactional: true,
           ingest: true,
         },
         ...{

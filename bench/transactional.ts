@@ -1,0 +1,140 @@
+/**
+ * node bench/transactional.ts [--rate 500] [--seconds 20] [--accounts 1]
+ *
+ * POST /v1/messages at a fixed rate, whatever the answers do, beside a receiver that answers in
+ * 5 ms: latencies, and CPU time of the management host. The host is a process of its own with the
+ * settings of the stack (RAVAND_HOME); requests go over 64 connections.
+ */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import pg from 'pg';
+import { parseLine } from '../cli/arguments.ts';
+import { BotReceiver } from '../test/support/messages/bot-receiver.ts';
+import { MessageAccount } from '../test/support/messages/message-account.ts';
+import { MessageHost } from '../test/support/messages/message-host.ts';
+import { readyStack } from '../test/support/stack.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench transactional -- [--rate N] [--seconds N] [--accounts N]',
+  options: {
+    rate: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '20' },
+    accounts: { type: 'string', default: '1' },
+  },
+});
+const [rate, seconds, accountCount] = [values.rate, values.seconds, values.accounts].map(Number);
+const PEOPLE = 1000;
+const WARM_UP_S = 3;
+
+const database = new pg.Pool({ connectionString: readyStack().database_url, max: 2 });
+const receiver = await BotReceiver.listen();
+receiver.latency = 5;
+const host = await MessageHost.start(receiver);
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+interface Sender {
+  key: string;
+  template: number;
+}
+
+try {
+  const senders: Sender[] = [];
+  for (let at = 0; at < (accountCount ?? 1); at++) senders.push(await makeSender(at));
+  await load(senders, WARM_UP_S);
+  const cpu = cpuSeconds(host.pid);
+  const measured = await load(senders, seconds ?? 20);
+  const used = cpuSeconds(host.pid) - cpu;
+  console.table([
+    {
+      ...{ rate, accounts: accountCount, requests: measured.latencies.length },
+      ...{ refused: measured.refused, sent: measured.sent },
+      ...{ 'p50 ms': percentile(measured.latencies, 0.5) },
+      ...{ 'p95 ms': percentile(measured.latencies, 0.95) },
+      ...{ 'p99 ms': percentile(measured.latencies, 0.99) },
+      'host CPU ms a message': Number(((used * 1000) / measured.latencies.length).toFixed(2)),
+    },
+  ]);
+} finally {
+  agent.destroy();
+  await host.close();
+  receiver.close();
+  await database.end();
+}
+process.exit(0);
+
+async function makeSender(at: number): Promise<Sender> {
+  const owner = await MessageAccount.create(database, `bench transactional ${at}`);
+  await owner.sender('bale', 'bale', { config: { url: receiver.url }, secret: 'token' });
+  await owner.chats(
+    'bale',
+    Array.from({ length: PEOPLE }, (_, person) => `user-${person}`),
+  );
+  const text = 'سلام {{ user.first_name | default: "دوست" }}، کد شما {{ vars.code }} است.';
+  const template = await owner.template('bale', { text });
+  return { key: owner.account.managementKey, template };
+}
+
+interface Measured {
+  /** ms */
+  latencies: number[];
+  refused: number;
+  sent: number;
+}
+
+/** Sends at the rate for so long; resolves when all are answered. */
+async function load(senders: readonly Sender[], forSeconds: number): Promise<Measured> {
+  const measured: Measured = { latencies: [], refused: 0, sent: 0 };
+  const count = (rate ?? 500) * forSeconds;
+  const began = performance.now();
+  const open: Promise<void>[] = [];
+  for (let at = 0; at < count; at++) {
+    const due = began + (at * 1000) / (rate ?? 500);
+    const early = due - performance.now();
+    if (early > 1) await new Promise((resolve) => setTimeout(resolve, early));
+    const sender = senders[at % senders.length];
+    if (sender) open.push(sendOne(sender, { at, due, measured }));
+  }
+  await Promise.all(open);
+  return measured;
+}
+
+async function sendOne(
+  { key, template }: Sender,
+  { at, due, measured }: { at: number; due: number; measured: Measured },
+): Promise<void> {
+  const body = JSON.stringify({
+    ...{ user_id: `user-${at % PEOPLE}`, template_id: template, channel: 'bale' },
+    ...{ idempotency_key: `${process.pid}-${Math.round(due)}-${at}`, vars: { code: at } },
+  });
+  const answer = await post(key, body);
+  // From the time when it was due: a queue in the client counts.
+  measured.latencies.push(performance.now() - due);
+  if (answer.status !== 200) measured.refused++;
+  else if (answer.text.includes('"sent"')) measured.sent++;
+}
+
+function post(key: string, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) };
+    const asked = request(`${host.url}/v1/messages`, { method: 'POST', agent, headers });
+    asked.on('error', reject);
+    asked.on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    asked.end(body);
+  });
+}
+
+/** Time that a process has used, in user and system mode. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+function percentile(latencies: readonly number[], share: number): number {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return Math.round((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) * 10) / 10;
+}
