@@ -1,3 +1,5 @@
+import { cutText } from '../../sms/sms-parts.ts';
+
 /** One submit_sm of a message. */
 export interface SmsPart {
   /** 0: the default alphabet of the message centre; 8: UCS-2. */
@@ -26,23 +28,11 @@ export function partsOf(text: string, reference: number): SmsPart[] {
   const bytesOf = (part: string) =>
     dataCoding === 8 ? Buffer.from(part, 'utf16le').swap16() : Buffer.from(part, 'latin1');
   if (text.length <= one) return [{ dataCoding, esmClass: 0, bytes: bytesOf(text) }];
-  const texts = pieces(text, each);
+  const texts = cutText(text, { each });
   return texts.map((part, at) => ({
     ...{ dataCoding, esmClass: 0x40 as const },
     bytes: Buffer.concat([udh(reference, texts.length, at + 1), bytesOf(part)]),
   }));
-}
-
-function pieces(text: string, units: number): string[] {
-  const found: string[] = [];
-  for (let start = 0; start < text.length;) {
-    let end = Math.min(start + units, text.length);
-    const isSurrogate = end < text.length && /[\ud800-\udbff]/.test(text.charAt(end - 1));
-    if (isSurrogate) end--;
-    found.push(text.slice(start, end));
-    start = end;
-  }
-  return found;
 }
 
 /** Concatenation with a reference of 8 bits (3GPP TS 23.040). */
