@@ -1,4 +1,4 @@
-import { shortLinkSettings } from '../../ops/admin/link.ts';
+import { shortLinkSettings } from '../../messaging/links/short-link-settings.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
 import { trackingSettings } from '../../platform/tracking/tracking-settings.ts';
 import { topicSettings } from '../../platform/settings-common.ts';

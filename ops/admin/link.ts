@@ -1,19 +1,11 @@
 import { isShortLinkTarget, MAX_TARGET_BYTES, shortLinkCode } from '../../events/short-link.ts';
+import { shortLinkSettings } from '../../messaging/links/short-link-settings.ts';
+import { storeLinks } from '../../messaging/links/short-link-store.ts';
 import { recordAudit } from '../../platform/audit.ts';
-import * as setting from '../../platform/setting-kinds.ts';
-import { defineSettings, parseSettings } from '../../platform/settings.ts';
+import { parseSettings } from '../../platform/settings.ts';
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
 import { adminCommand, idOption, requireAccount } from './command.ts';
-import { storeLink } from './link-store.ts';
-
-export const shortLinkSettings = defineSettings({
-  SHORT_LINK_BASE: setting.url({
-    default: '',
-    protocols: ['http:', 'https:'],
-    doc: 'Public address of the ingest host for short links, without /s/; links in SMS are rewritten to it. Empty: links are not rewritten.',
-  }),
-});
 
 /**
  * `./ravand admin link create`: stores a short link, or finds the one that is stored (ingest 4.7).
@@ -31,8 +23,8 @@ export const linkCreate = adminCommand({
       );
     await requireAccount(database, accountId);
     const { SHORT_LINK_BASE: base } = parseSettings(shortLinkSettings, env);
-    const link = { accountId, target, code: shortLinkCode(accountId, target) };
-    const stored = await storeLink(database, link);
+    const link = { target, code: shortLinkCode(accountId, target) };
+    const [stored] = await storeLinks(database, accountId, [link]);
     if (stored === 'taken')
       throw new CommandError(
         `the code ${link.code} of this target leads elsewhere already, and a stored link never changes: add something that makes no difference, such as ?l=1, to the target`,
