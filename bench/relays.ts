@@ -17,7 +17,7 @@ import { Registry } from 'prom-client';
 import { relayPayload } from '../events/relays/payload.ts';
 import { attemptWith } from '../pipeline/relays/attempt.ts';
 import { DeliveryLog } from '../pipeline/relays/delivery-log.ts';
-import { WakeSignal } from '../pipeline/relays/wake-signal.ts';
+import { WakeSignal } from '../platform/wake-signal.ts';
 import { FirstAttempts } from '../pipeline/relays/first-attempts.ts';
 import { EndpointQueues } from '../pipeline/relays/endpoint-queues.ts';
 import { RELAY_LIMITS } from '../pipeline/relays/limits.ts';

@@ -10,3 +10,14 @@ export function frameOutcomes(records: readonly Buffer[]): Buffer {
     }),
   );
 }
+
+/** The records of frameOutcomes. */
+export function splitOutcomes(framed: Buffer): Buffer[] {
+  const records: Buffer[] = [];
+  for (let at = 0; at + LENGTH_BYTES <= framed.length;) {
+    const end = at + LENGTH_BYTES + framed.readUInt32BE(at);
+    records.push(framed.subarray(at + LENGTH_BYTES, end));
+    at = end;
+  }
+  return records;
+}

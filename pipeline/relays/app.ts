@@ -6,7 +6,7 @@ import { outboundGuard } from '../../platform/outbound/outbound-settings.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { MAX_ERROR_BYTES } from '../../events/relays/retry.ts';
 import { attemptWith } from './attempt.ts';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 import type { RelaysConfig } from './config.ts';
 import { Definitions } from './definitions.ts';
 import { DeliveryLog } from './delivery-log.ts';

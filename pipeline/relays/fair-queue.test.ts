@@ -9,7 +9,7 @@ import type { Relay } from './relay.ts';
 import { retryLoop } from './retry-loop.ts';
 import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { QueueModel } from './testing/queue-model.ts';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 
 /** ms of virtual time */
 const DURATION_MS = 30_000;

@@ -5,7 +5,7 @@ import type { RelayLimits } from './limits.ts';
 import type { RelayMetrics } from './metrics.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
 import type { DeliveryResult } from './store.ts';
-import type { WakeSignal } from './wake-signal.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 
 interface FirstAttemptDeps {
   queues: EndpointQueues;

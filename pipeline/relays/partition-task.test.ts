@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 import type { Delivery, Outcome } from './delivery.ts';
 import { FirstAttempts } from './first-attempts.ts';
 import { EndpointQueues } from './endpoint-queues.ts';

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 import type { Delivery, Outcome } from './delivery.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS } from './limits.ts';

@@ -8,7 +8,7 @@ import type { EndpointQueues } from './endpoint-queues.ts';
 import type { RelayLimits } from './limits.ts';
 import type { OutcomeWriter } from './outcome-writer.ts';
 import type { RelayStore } from './store.ts';
-import type { WakeSignal } from './wake-signal.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 
 interface RetryLoopDeps {
   store: Pick<RelayStore, 'due' | 'claim'>;

@@ -12,7 +12,7 @@ import { OutcomeWriter } from './outcome-writer.ts';
 import { relayPartitionTask } from './partition-task.ts';
 import { KEEP_EVERYTHING } from './testing/keep-everything.ts';
 import { message, relay, row } from './testing/records.ts';
-import { WakeSignal } from './wake-signal.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 
 const EVENTS = 8000;
 /** Every hundredth event is of the account whose endpoint may be slow. */

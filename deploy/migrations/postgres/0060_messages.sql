@@ -157,20 +157,25 @@ CREATE TABLE message_chunks (
   first_key text NOT NULL,
   -- an attempt is recorded here before its provider is called, and removed when the provider certainly did not take it
   opened bytea NOT NULL,
+  -- the provider that opened them and the revision of its sender: another one cannot repeat them
+  opened_with text NOT NULL DEFAULT '',
   -- has an outcome
-  settled bytea NOT NULL,
-  -- recipients that are tried again: [{index, attempts, at}]
+  finished bytea NOT NULL,
+  -- recipients that are tried again: [{index, attempts, at}], ms since the epoch
   retries json NOT NULL DEFAULT '[]',
   -- the chunk waits until then
   next_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   leased_by text,
   leased_until timestamptz,
+  -- rises with each lease and each write: a statement whose answer was lost takes effect once
   fence bigint NOT NULL DEFAULT 0,
   is_done boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (run_id, chunk)
 );
-CREATE INDEX message_chunks_waiting ON message_chunks (account_id, channel, next_at, run_id, chunk) WHERE NOT is_done;
+CREATE INDEX message_chunks_waiting ON message_chunks (run_id, next_at, chunk) WHERE NOT is_done;
+-- Finds the chunk of a person.
+CREATE INDEX message_chunks_keys ON message_chunks (run_id, first_key);
 
 -- Up to where each partition of messages.planned is in message_chunks.
 CREATE TABLE message_positions (
@@ -210,7 +215,19 @@ CREATE TABLE message_outbox (
   account_id bigint NOT NULL,
   -- records of message-outcome.v1, each behind its length (4 bytes, big-endian)
   outcomes bytea NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- The process that publishes them; after its lease another one does.
+  leased_by text,
+  leased_until timestamptz
+);
+CREATE INDEX message_outbox_leases ON message_outbox (leased_until NULLS FIRST);
+
+-- Of senders with a limit a second: their calls up to this time are used up, by whichever dispatcher.
+CREATE TABLE message_sender_rates (
+  account_id bigint NOT NULL,
+  channel text NOT NULL,
+  used_until timestamptz NOT NULL,
+  PRIMARY KEY (account_id, channel)
 );
 
 -- Transactional messages by idempotency key (management 3.4), for API_IDEMPOTENCY_RETENTION.

@@ -15,7 +15,7 @@ import { OutcomeWriter } from '../../../pipeline/relays/outcome-writer.ts';
 import type { Relay } from '../../../pipeline/relays/relay.ts';
 import { retryLoop } from '../../../pipeline/relays/retry-loop.ts';
 import { RelayStore } from '../../../pipeline/relays/store.ts';
-import { WakeSignal } from '../../../pipeline/relays/wake-signal.ts';
+import { WakeSignal } from '../../../platform/wake-signal.ts';
 import { AllowedHosts } from '../../../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../../../platform/outbound/client.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';

@@ -13,7 +13,7 @@ import { relayPartitionTask } from '../../../pipeline/relays/partition-task.ts';
 import type { Relay } from '../../../pipeline/relays/relay.ts';
 import { RelayStore } from '../../../pipeline/relays/store.ts';
 import { message, relay, row } from '../../../pipeline/relays/testing/records.ts';
-import { WakeSignal } from '../../../pipeline/relays/wake-signal.ts';
+import { WakeSignal } from '../../../platform/wake-signal.ts';
 import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
 import { createAccount, readyStack } from '../../support/stack.ts';
 

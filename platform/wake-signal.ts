@@ -1,4 +1,4 @@
-/** Ends a pause early: the stream added a due delivery to the queue. */
+/** Ends a pause early. */
 export class WakeSignal {
   #isNotified = false;
   #wake: (() => void) | undefined;

@@ -1,0 +1,362 @@
+import type { FailureReason, SkipReason } from '../../../events/messages/reasons.ts';
+import {
+  evolve,
+  isOpen,
+  openAttempts,
+  unfinishedCount,
+  unopened,
+  type ChunkState,
+  type Retry,
+  type Turn,
+} from '../chunk/chunk-state.ts';
+import type { CallAnswer, Decision, PreparedMessage, RecipientOutcome } from './ports.ts';
+import { MAX_LOST_ANSWERS, retryAt } from './retry-policy.ts';
+
+/** A recipient looked up longer ago is looked up again before it is opened, ms. */
+export const RESOLVED_FRESH_MS = 10_000;
+
+/** A turn with what it writes beside the chunk. */
+export interface PlannedTurn {
+  turn: Turn;
+  /** Of those whom it finishes. */
+  outcomes: readonly RecipientOutcome[];
+  /** Reservations of the frequency cap for messages that are certainly not sent. */
+  capReleases: readonly CapRelease[];
+}
+
+export interface CapRelease {
+  index: number;
+  /** Who holds the reservation. */
+  capOf: string;
+}
+
+/** A recipient whose attempt is recorded: its provider is called now. */
+export interface Call {
+  index: number;
+  message: PreparedMessage;
+}
+
+interface SessionOptions {
+  state: ChunkState;
+  /** Of the provider that is called, for outcomes. */
+  provider: string;
+  /** Attempts that are open were made by this provider, and it takes no message twice. */
+  isRepeatable: boolean;
+  /** The provider takes no message twice. */
+  isIdempotent: boolean;
+  isCancelled: boolean;
+  /** Retries end then, ms since the epoch. */
+  deadlineAt: number;
+  now: number;
+}
+
+type Ending = Pick<RecipientOutcome, 'status' | 'reason'> &
+  Partial<Pick<RecipientOutcome, 'addressHash' | 'providerMessageId'>>;
+
+/**
+ * The recipients of one leased chunk on their way to an outcome. It holds what is known in memory
+ * beside the durable state; whoever uses it does the I/O. Each recipient is in one place at a time:
+ * to be prepared, being prepared, ready, opened, called, ended, or waiting.
+ */
+export class ChunkSession {
+  readonly #options: SessionOptions;
+  #state: ChunkState;
+  readonly #attempts: Map<number, number>;
+  /** An attempt may still arrive at the provider: never unopened again. */
+  readonly #lost: Set<number>;
+  #toPrepare: number[] = [];
+  readonly #preparing = new Set<number>();
+  readonly #ready = new Map<number, PreparedMessage>();
+  readonly #calling = new Map<number, PreparedMessage>();
+  /** Until when others wait, by index. */
+  readonly #waiting = new Map<number, number>();
+  #outcomes: RecipientOutcome[] = [];
+  #retries: Retry[] = [];
+  #repeats: Retry[] = [];
+  #capReleases: CapRelease[] = [];
+  /** What is being written. */
+  #written: { turn: Turn; opening: ReadonlyMap<number, PreparedMessage> } | undefined;
+  #isCancelled = false;
+  #isEnding = false;
+
+  constructor(options: SessionOptions) {
+    const { state, now, isRepeatable, isCancelled } = options;
+    this.#options = options;
+    this.#state = state;
+    this.#attempts = new Map(state.retries.map(({ index, attempts }) => [index, attempts]));
+    const later = new Map(state.retries.map(({ index, at }) => [index, at]));
+    this.#lost = new Set(openAttempts(state));
+    for (const index of this.#lost) {
+      this.#attempts.set(index, this.#attemptsOf(index) + 1);
+      if (isCancelled || !isRepeatable) this.#end(index, UNKNOWN);
+      else this.#queue(index, later.get(index) ?? now, now);
+    }
+    for (const index of unopened(state)) this.#queue(index, later.get(index) ?? now, now);
+    if (isCancelled) this.#cancel();
+  }
+
+  get state(): ChunkState {
+    return this.#state;
+  }
+
+  /** Messages that can be opened or repeated now. */
+  get readyCount(): number {
+    return this.#isEnding ? 0 : this.#ready.size;
+  }
+
+  /** Outcomes and retries that are not durable yet. */
+  get endedCount(): number {
+    const turns = this.#outcomes.length + this.#retries.length + this.#repeats.length;
+    return turns + this.#capReleases.length;
+  }
+
+  get openCalls(): number {
+    return this.#calling.size;
+  }
+
+  /** Recipients that are being prepared. */
+  get preparingNow(): number {
+    return this.#preparing.size;
+  }
+
+  /** Nothing is left to be done now: the chunk can be released. */
+  get isDrained(): boolean {
+    return (
+      this.endedCount + this.#calling.size + this.#preparing.size === 0 &&
+      this.#written === undefined &&
+      (this.#isEnding || this.#toPrepare.length + this.#ready.size === 0)
+    );
+  }
+
+  get isDone(): boolean {
+    return unfinishedCount(this.#state) === 0;
+  }
+
+  /** The run was cancelled: whoever is neither called nor finished is skipped. */
+  cancel(): void {
+    this.#cancel();
+  }
+
+  /** Opens nothing more: the lease goes back when the open calls have ended. */
+  end(): void {
+    this.#isEnding = true;
+    for (const [index, message] of this.#ready) this.#releaseCap(index, message);
+    this.#ready.clear();
+  }
+
+  takeToPrepare(max: number): number[] {
+    if (this.#isEnding) return [];
+    const some = this.#toPrepare.splice(0, max);
+    for (const index of some) this.#preparing.add(index);
+    return some;
+  }
+
+  /** They could not be looked up: they are prepared again. */
+  unprepared(indexes: readonly number[]): void {
+    for (const index of indexes) {
+      this.#preparing.delete(index);
+      this.#toPrepare.push(index);
+    }
+    if (this.#isCancelled) this.#cancel();
+  }
+
+  prepared(index: number, decision: Decision): void {
+    this.#preparing.delete(index);
+    if (this.#isCancelled || this.#isEnding) {
+      if (decision.kind === 'send') this.#releaseCap(index, decision.message);
+      this.#toPrepare.push(index);
+      if (this.#isCancelled) this.#cancel();
+      return;
+    }
+    const isRepeat = isOpen(this.#state, index);
+    switch (decision.kind) {
+      case 'send':
+        this.#ready.set(index, decision.message);
+        return;
+      case 'wait':
+        // What may have been sent is not known to be sent: it cannot wait for a better time.
+        if (isRepeat) return this.#end(index, UNKNOWN);
+        this.#waiting.set(index, decision.until);
+        return;
+      case 'finish':
+        if (isRepeat) return this.#end(index, UNKNOWN);
+        return this.#end(index, decision);
+    }
+  }
+
+  /**
+   * What is to be written next, with as many new attempts as there are permits; undefined: nothing.
+   * The calls that are returned need no statement before them: their attempts are recorded.
+   * Call it when nothing is being written.
+   */
+  plan({ permits, now }: { permits: number; now: number }): {
+    planned: PlannedTurn | undefined;
+    calls: Call[];
+  } {
+    for (const [index, until] of this.#waiting) {
+      if (until > now) continue;
+      this.#waiting.delete(index);
+      this.#toPrepare.push(index);
+    }
+    const opening = new Map<number, PreparedMessage>();
+    const calls: Call[] = [];
+    for (const [index, message] of this.#ready) {
+      if (isStale(message, now)) {
+        this.#ready.delete(index);
+        this.#toPrepare.push(index);
+      } else if (opening.size + calls.length < permits) {
+        this.#ready.delete(index);
+        if (isOpen(this.#state, index)) {
+          this.#calling.set(index, message);
+          calls.push({ index, message });
+        } else opening.set(index, message);
+      } else break;
+    }
+    const turn: Turn = {
+      opens: [...opening.keys()],
+      finishes: this.#outcomes.map(({ index }) => index),
+      retries: this.#retries,
+      repeats: this.#repeats,
+    };
+    if (opening.size + this.endedCount === 0) return { planned: undefined, calls };
+    const planned = { turn, outcomes: this.#outcomes, capReleases: this.#capReleases };
+    [this.#outcomes, this.#retries, this.#repeats, this.#capReleases] = [[], [], [], []];
+    this.#written = { turn, opening };
+    return { planned, calls };
+  }
+
+  /** The planned turn is durable. Returns the calls that are to be made at once. */
+  written(as: { mayOpen: boolean; isCancelled: boolean; now: number }): Call[] {
+    const { turn, opening } = this.#written ?? {};
+    if (!turn || !opening) throw new Error('nothing was being written');
+    this.#written = undefined;
+    this.#state = evolve(this.#state, turn, as);
+    for (const { index, at } of [...turn.retries, ...turn.repeats]) this.#queue(index, at, as.now);
+    const calls: Call[] = [];
+    for (const [index, message] of opening) {
+      if (!as.mayOpen) {
+        this.#releaseCap(index, message);
+        this.#toPrepare.push(index);
+        // The statement took long: nothing was called, so it is certainly not sent.
+      } else if (isStale(message, as.now)) this.#tryAgain(index, message, as.now);
+      else {
+        this.#calling.set(index, message);
+        calls.push({ index, message });
+      }
+    }
+    if (as.isCancelled || this.#isCancelled) this.#cancel();
+    else if (!as.mayOpen) this.end();
+    return calls;
+  }
+
+  /** @param random a number in [0, 1) */
+  answered(index: number, answer: CallAnswer, at: { now: number; random: number }): void {
+    const message = this.#calling.get(index);
+    if (!message) throw new Error(`recipient ${index} was not called`);
+    this.#calling.delete(index);
+    const attempts = this.#attemptsOf(index) + 1;
+    this.#attempts.set(index, attempts);
+    const { addressHash } = message;
+    switch (answer.kind) {
+      case 'sent': {
+        const { providerMessageId } = answer;
+        return this.#end(index, { status: 'sent', reason: '', addressHash, providerMessageId });
+      }
+      case 'failed':
+        this.#releaseCap(index, message);
+        return this.#end(index, { status: 'failed', reason: answer.reason, addressHash });
+      case 'unknown':
+        return this.#repeatOrEnd(index, message, at);
+      case 'retry': {
+        if (this.#lost.has(index)) return this.#repeatOrEnd(index, message, at);
+        const { deadlineAt } = this.#options;
+        const next = retryAt({ attempts, afterMs: answer.afterMs, deadlineAt, ...at });
+        if (next !== undefined && !this.#isCancelled) return this.#tryAgain(index, message, next);
+        this.#releaseCap(index, message);
+        return this.#end(index, {
+          ...(this.#isCancelled ? CANCELLED : DEADLINE),
+          addressHash,
+        });
+      }
+    }
+  }
+
+  /** The earliest time at which something is due again, ms; undefined: at once. */
+  nextAt(now: number): number | undefined {
+    const retries = new Map(this.#state.retries.map(({ index, at }) => [index, at]));
+    const times = [...unopened(this.#state), ...openAttempts(this.#state)].map((index) =>
+      Math.max(this.#waiting.get(index) ?? 0, retries.get(index) ?? 0),
+    );
+    const next = times.reduce((earliest, at) => Math.min(earliest, at), Number.POSITIVE_INFINITY);
+    return next > now && Number.isFinite(next) ? next : undefined;
+  }
+
+  #queue(index: number, at: number, now: number): void {
+    if (at > now && !this.#isCancelled) this.#waiting.set(index, at);
+    else this.#toPrepare.push(index);
+  }
+
+  #repeatOrEnd(index: number, message: PreparedMessage, at: { now: number; random: number }): void {
+    this.#lost.add(index);
+    const attempts = this.#attemptsOf(index);
+    const { isIdempotent, deadlineAt } = this.#options;
+    const { addressHash } = message;
+    const next =
+      isIdempotent && !this.#isCancelled && attempts < MAX_LOST_ANSWERS
+        ? retryAt({ attempts, afterMs: undefined, deadlineAt, ...at })
+        : undefined;
+    if (next === undefined) return this.#end(index, { ...UNKNOWN, addressHash });
+    this.#repeats.push({ index, attempts, at: next });
+  }
+
+  /** It is certainly not sent: unopened again. */
+  #tryAgain(index: number, message: PreparedMessage, at: number): void {
+    this.#releaseCap(index, message);
+    this.#retries.push({ index, attempts: this.#attemptsOf(index), at });
+  }
+
+  /** Ends everybody who is neither called, nor prepared at the moment, nor ended. */
+  #cancel(): void {
+    this.#isCancelled = true;
+    for (const [index, message] of this.#ready) this.#releaseCap(index, message);
+    const ended = [
+      ...[...this.#toPrepare, ...this.#ready.keys(), ...this.#waiting.keys()],
+      ...this.#retries.map(({ index }) => index),
+    ];
+    this.#toPrepare = [];
+    this.#ready.clear();
+    this.#waiting.clear();
+    const retried = new Set(this.#retries.map(({ index }) => index));
+    this.#retries = [];
+    for (const index of ended)
+      this.#end(index, isOpen(this.#state, index) && !retried.has(index) ? UNKNOWN : CANCELLED);
+  }
+
+  #releaseCap(index: number, { capOf }: PreparedMessage): void {
+    if (capOf !== '') this.#capReleases.push({ index, capOf });
+  }
+
+  #attemptsOf(index: number): number {
+    return this.#attempts.get(index) ?? 0;
+  }
+
+  #end(index: number, ending: Ending): void {
+    const attempts = this.#attemptsOf(index);
+    this.#outcomes.push({
+      ...{ index, attempts, status: ending.status, reason: ending.reason },
+      ...{ addressHash: ending.addressHash ?? '' },
+      ...{ providerMessageId: ending.providerMessageId ?? '' },
+      provider: attempts > 0 ? this.#options.provider : '',
+    });
+  }
+}
+
+const failed = (reason: FailureReason) => ({ status: 'failed', reason }) as const;
+/** An attempt of which nobody knows whether it was sent; its reservation of the cap stays. */
+const UNKNOWN = failed('outcome_unknown');
+const DEADLINE = failed('deadline');
+const CANCELLED = { status: 'skipped', reason: 'cancelled' satisfies SkipReason } as const;
+
+function isStale({ resolvedAt }: PreparedMessage, now: number): boolean {
+  return now - resolvedAt > RESOLVED_FRESH_MS;
+}
