@@ -1,29 +1,25 @@
 import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
+import { KEPT_MESSAGES } from '../../platform/clickhouse/kept-messages.ts';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
 import { audienceNames, compileAudience, type CompileContext } from '../../audiences/compile.ts';
 import type { Audience } from '../../audiences/definition.ts';
 import { EVENT_FIELDS } from '../../audiences/conditions/event-fields.ts';
 import type { ExportFormat, ExportKind, ExportSpec } from './request.ts';
 
-/**
- * Events that the platform writes about its messages, and the click that the web SDK sends
- * (ingest 6.1).
- */
-const MESSAGE_EVENTS = [
-  'message_sent',
-  'message_failed',
-  'message_withheld',
-  'message_opened',
-  'message_clicked',
+/** Of the table of outcomes: one row for each message that has one. */
+const MESSAGE_COLUMNS = [
+  ...['message_id', 'campaign_id', 'run_id', 'template_id', 'template_version', 'channel'],
+  ...['category', 'person_id', 'user_id', 'address_hash', 'status', 'reason', 'provider'],
+  ...['provider_message_id', 'planned_at', 'finished_at', 'attempts'],
 ];
 
 const EVENT_COLUMNS = ['timestamp', 'received_at', ...Object.keys(EVENT_FIELDS)];
-/** Columns whose text clients choose. */
+/** Columns whose text clients or providers choose. */
 const TEXT_COLUMNS: ReadonlySet<string> = new Set([
   ...Object.entries(EVENT_FIELDS).flatMap(([name, kind]) =>
     kind === 'text' || kind === 'persian' ? [name] : [],
   ),
-  'person',
+  ...['person', 'person_id', 'provider_message_id'],
   ...PROFILE_COLUMNS,
 ]);
 const PERSON_COLUMNS = [
@@ -81,13 +77,27 @@ export function compileExport(
     const names = audienceNames(where, context);
     return file([...PERSON_COLUMNS, 'traits', 'trait_numbers'], `people WHERE ${where}`, names);
   }
+  if (kind === 'messages')
+    return file(MESSAGE_COLUMNS, `messages FINAL WHERE ${messagesWhere(spec, context)}`);
   const where = [account, KEPT_EVENTS];
   if (spec.from !== undefined) where.push(`timestamp >= ${params.instant(spec.from)}`);
   if (spec.to !== undefined) where.push(`timestamp < ${params.instant(spec.to)}`);
   if (spec.events) where.push(params.isTextIn('event', spec.events));
-  if (kind === 'messages') where.push(`event IN ${params.bind('Array(String)', MESSAGE_EVENTS)}`);
   return file(
     [...EVENT_COLUMNS, 'properties', 'property_numbers'],
     `events WHERE ${where.join(' AND ')}`,
   );
+}
+
+/** Times are those of outcomes: a message has its outcome when it was planned, or later. */
+function messagesWhere(spec: ExportSpec, { params, accountId }: CompileContext): string {
+  const { from, to, campaignId, runId, statuses } = spec;
+  const where = [`account_id = ${params.whole(accountId)}`, KEPT_MESSAGES];
+  if (campaignId !== undefined) where.push(`campaign_id = ${params.bind('UInt64', campaignId)}`);
+  if (runId !== undefined) where.push(`run_id = ${params.bind('UInt64', runId)}`);
+  if (statuses) where.push(params.isTextIn('status', statuses));
+  if (from !== undefined) where.push(`finished_at >= ${params.instant(from)}`);
+  if (to !== undefined)
+    where.push(`finished_at < ${params.instant(to)}`, `planned_at < ${params.instant(to)}`);
+  return where.join(' AND ');
 }

@@ -41,6 +41,22 @@ describe('readExport (management 4.2)', () => {
       { events: [1] },
     ])
       expect(code({ kind: 'events', spec })).toBe('export_spec_invalid');
+    const messages = {
+      campaign_id: 3,
+      run_id: '05',
+      status: ['failed', 'sent', 'sent'],
+      from: '2026-03-22T00:00:00Z',
+    };
+    const ofMessages = readExport({ kind: 'messages', spec: { ...messages, events: ['a'] } });
+    expect(ofMessages.ok && ofMessages.spec).toEqual({
+      ...{ campaignId: '3', runId: '5', statuses: ['sent', 'failed'] },
+      from: Date.UTC(2026, 2, 22),
+    });
+    expect(ofMessages.ok && ofMessages.draft.spec).toEqual({
+      ...{ ...messages, campaign_id: '3', run_id: '5', status: ['sent', 'failed'] },
+    });
+    for (const spec of [{ campaign_id: 0 }, { run_id: 'x' }, { status: 'sent' }, { status: ['x'] }])
+      expect(code({ kind: 'messages', spec })).toBe('export_spec_invalid');
     for (const segment_id of [undefined, 0, -1, 'x', [5], 1.5])
       expect(code({ kind: 'segment', spec: { segment_id } })).toBe('export_spec_invalid');
   });
@@ -50,7 +66,7 @@ it('the statement of an export binds every value of the client', () => {
   const params = new SqlParams();
   const spec = { from: 1, to: 2, events: ["'x"] };
   const sql = compileExport(
-    { kind: 'messages', format: 'csv', spec },
+    { kind: 'events', format: 'csv', spec },
     { accountId: 7, now: 0, today: 0, merges: 'none', params },
   );
   expect(sql).toMatch(/ FORMAT CSVWithNames$/);

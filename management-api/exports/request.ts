@@ -5,6 +5,7 @@ import { readInstant } from '../../audiences/conditions/read-test.ts';
 import type { DomainError } from '../errors/domain-error.ts';
 import { findViolation } from '../http/check-body.ts';
 import { pathId } from '../../platform/http/path-id.ts';
+import { MESSAGE_STATUSES, type MessageStatus } from '../../schemas/records.ts';
 
 const MAX_NAMES = 1000;
 
@@ -24,6 +25,9 @@ export const ExportBody = Type.Object(
         to: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD' })),
         events: Type.Optional(Type.Array(Type.String(), { maxItems: MAX_NAMES })),
         segment_id: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+        campaign_id: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+        run_id: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+        status: Type.Optional(Type.Array(Type.Enum([...MESSAGE_STATUSES]))),
       }),
     ),
   },
@@ -44,6 +48,10 @@ export interface ExportSpec {
   to?: number;
   events?: string[];
   segmentId?: string;
+  /** Of kind messages. */
+  campaignId?: string;
+  runId?: string;
+  statuses?: MessageStatus[];
 }
 
 export interface ExportDraft {
@@ -71,12 +79,16 @@ export function readExport(body: unknown): ReadDraft {
 }
 
 /** What readSpec reads as `spec`: its size is bounded, whatever was sent. */
-function storedSpec({ from, to, events, segmentId }: ExportSpec, sent: JsonObject): JsonObject {
+function storedSpec(spec: ExportSpec, sent: JsonObject): JsonObject {
+  const { from, to, events, segmentId, campaignId, runId, statuses } = spec;
   return {
     ...(from === undefined ? {} : { from: sent['from'] }),
     ...(to === undefined ? {} : { to: sent['to'] }),
     ...(events === undefined ? {} : { events }),
     ...(segmentId === undefined ? {} : { segment_id: segmentId }),
+    ...(campaignId === undefined ? {} : { campaign_id: campaignId }),
+    ...(runId === undefined ? {} : { run_id: runId }),
+    ...(statuses === undefined ? {} : { status: statuses }),
   };
 }
 
@@ -90,13 +102,38 @@ export function readSpec(kind: ExportKind, sent: JsonObject): ExportSpec | strin
   const [from, to] = [readTime(sent['from']), readTime(sent['to'])];
   if (Number.isNaN(from) || Number.isNaN(to))
     return 'spec.from and spec.to must be RFC 3339 or YYYY-MM-DD';
+  const times = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  if (kind === 'messages') return readMessagesSpec(times, sent);
   const events = readNames(sent['events']);
   if (events === null) return `spec.events must be a list of at most ${MAX_NAMES} event names`;
+  return { ...times, ...(events === undefined ? {} : { events }) };
+}
+
+function readMessagesSpec(times: ExportSpec, sent: JsonObject): ExportSpec | string {
+  const [campaignId, runId] = [readId(sent['campaign_id']), readId(sent['run_id'])];
+  if (campaignId === null) return 'spec.campaign_id must be the id of a campaign';
+  if (runId === null) return 'spec.run_id must be the id of a run';
+  const statuses = readStatuses(sent['status']);
+  if (statuses === null) return `spec.status must be a list of ${MESSAGE_STATUSES.join(', ')}`;
   return {
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(events === undefined ? {} : { events }),
+    ...times,
+    ...(campaignId === undefined ? {} : { campaignId }),
+    ...(runId === undefined ? {} : { runId }),
+    ...(statuses === undefined ? {} : { statuses }),
   };
+}
+
+/** Null: not readable. */
+function readId(value: unknown): string | undefined | null {
+  return value === undefined || value === null ? undefined : (pathId(idText(value)) ?? null);
+}
+
+/** Null: not readable. */
+function readStatuses(value: unknown): MessageStatus[] | undefined | null {
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) return null;
+  const isKnown = value.every((one) => MESSAGE_STATUSES.some((status) => status === one));
+  return isKnown ? MESSAGE_STATUSES.filter((status) => value.includes(status)) : null;
 }
 
 function idText(value: unknown): string | undefined {

@@ -22,6 +22,7 @@ import {
 import { linkCreate } from './link.ts';
 import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
 import { metersRecount } from './meters/recount.ts';
+import { metersShow } from './meters/show.ts';
 import { onsiteCreate, onsiteEnd } from './onsite.ts';
 import { sealRotate } from './seal-rotate.ts';
 import { stackEnvironment } from './stack-environment.ts';
@@ -43,6 +44,7 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   onsiteEnd,
   announcements,
   metersRecount,
+  metersShow,
   exportFetch,
   linkCreate,
   memberCreate,

@@ -1,14 +1,12 @@
-import { dayOfJalali } from '../../../events/jalali.ts';
-import { quotaMonth, startOfTehranDay, type QuotaMonth } from '../../../events/tehran-time.ts';
 import { recordAudit } from '../../../platform/audit.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { countPeopleSeen } from '../../../platform/meters/people-seen.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { REQUIRED, OPTIONAL } from '../../../cli/arguments.ts';
-import { CommandError } from '../../../cli/command.ts';
 import { adminCommand, idOption, requireAccount } from '../command.ts';
 import { recountEvents } from './decide.ts';
+import { monthOption } from './month-option.ts';
 import { countRows, readKnown } from './read.ts';
 
 // Adds the difference instead of setting the value: events counted meanwhile stay counted.
@@ -72,15 +70,3 @@ export const metersRecount = adminCommand({
     }
   },
 });
-
-function monthOption(text: string | undefined, now: number): QuotaMonth {
-  if (text === undefined) return quotaMonth(now);
-  const [, year, month] = /^(1[34]\d\d)-(0[1-9]|1[0-2])$/.exec(text) ?? [];
-  if (year === undefined || month === undefined)
-    throw new CommandError(
-      `--month ${text}: expected a Jalali month such as ${quotaMonth(now).key}`,
-    );
-  return quotaMonth(
-    startOfTehranDay(dayOfJalali({ year: Number(year), month: Number(month), day: 1 })),
-  );
-}
