@@ -6,6 +6,7 @@ import { prepareMessages, type PrepareDeps } from '../../messaging/delivery/prep
 import { reportDeadAddresses } from '../../messaging/delivery/report-dead-addresses.ts';
 import { openProvider } from '../../messaging/providers/registry.ts';
 import { recipientResolver } from '../../messaging/recipients/recipient-resolver.ts';
+import { tagLinks } from '../../messaging/links/tag-links.ts';
 import { TemplateRenderer } from '../../messaging/rendering/template-renderer.ts';
 import { SenderStore } from '../../messaging/senders/sender-store.ts';
 import { Senders } from '../../messaging/senders/senders.ts';
@@ -154,8 +155,8 @@ function messagePreparer({
   const { TRACKING_KEYS: tokens, EMAIL_TRACK_BASE: base } = config;
   const deps: PrepareDeps = {
     render: (template, variables) => renderer.renderMany(template, variables),
-    // Until messaging/links is there, links do not name their message.
-    tagLinks: (content) => content,
+    tagLinks,
+    // Only links of marketing are shortened; none is sent here.
     shortenLinks: (_, contents) => Promise.resolve(contents),
     tracking: tokens && base !== '' ? { tokens, baseUrl: base.replace(/\/+$/, '') } : undefined,
     addRecipients: async (all) => {
