@@ -15,6 +15,12 @@ interface ExpiredRows {
 }
 
 const BY_DAY = ['event_catalogue', 'ingest_quality'];
+/** Tables of messages, with the column that says how old a row is. */
+const BY_TIME = [
+  ['messages', 'planned_at'],
+  ['campaign_recipients', 'frozen_at'],
+  ['message_opens', 'opened_by_person_at'],
+] as const;
 const READ: ClickHouseSettings = {
   max_execution_time: 60,
   use_query_cache: 0,
@@ -39,6 +45,21 @@ export function retentionRows(client: ClickHouseClient, cluster: string) {
       ...{ query, query_params, format: 'JSONCompactEachRow', clickhouse_settings: READ },
     });
     return answer.json<T>();
+  };
+  const deleteFrom = async (
+    table: string,
+    { condition, query_params }: { condition: string; query_params: Record<string, unknown> },
+  ) => {
+    const [found] = await select<[number]>(
+      `SELECT count() FROM ${table} WHERE ${condition}`,
+      query_params,
+    );
+    if (found?.[0])
+      await client.command({
+        query: `DELETE FROM ${target(table)} WHERE ${condition}`,
+        query_params,
+        clickhouse_settings: DELETE,
+      });
   };
   return {
     /** Days (UTC, YYYY-MM-DD) with expired rows, oldest first. */
@@ -69,18 +90,16 @@ export function retentionRows(client: ClickHouseClient, cluster: string) {
     /** Deletes the aggregates of days (Tehran) that end before `below`. */
     async deleteDays(accountId: number, below: number): Promise<void> {
       const query_params = { account: accountId, day: dayText(tehranDay(below)) };
-      for (const table of BY_DAY) {
-        const condition = 'account_id = {account:UInt64} AND day < {day:Date}';
-        const [found] = await select<[number]>(
-          `SELECT count() FROM ${table} WHERE ${condition}`,
-          query_params,
-        );
-        if (found?.[0])
-          await client.command({
-            query: `DELETE FROM ${target(table)} WHERE ${condition}`,
-            query_params,
-            clickhouse_settings: DELETE,
-          });
+      const condition = 'account_id = {account:UInt64} AND day < {day:Date}';
+      for (const table of BY_DAY) await deleteFrom(table, { condition, query_params });
+    },
+    /** Deletes messages that were planned before `below`, ms since the epoch. */
+    async deleteMessages(accountId: number, below: number): Promise<void> {
+      const query_params = { account: accountId, below: Math.floor(below) };
+      for (const [table, column] of BY_TIME) {
+        const old = `${column} < fromUnixTimestamp64Milli({below:Int64}, 'UTC')`;
+        const condition = `account_id = {account:UInt64} AND ${old}`;
+        await deleteFrom(table, { condition, query_params });
       }
     },
   };

@@ -47,6 +47,7 @@ export async function enforceRetention(options: RunOptions): Promise<number> {
       rows += await deleteRows(options, step);
     }
     await stored.deleteDays(accountId, below);
+    await stored.deleteMessages(accountId, below);
     if (rows > 0) await ledger.recordDeleted({ accountId, rows, days, below });
     if (rows > 0)
       log.info({ account_id: accountId, rows, retention_days: days }, 'deleted expired events');
