@@ -1,11 +1,33 @@
+import { delay } from '../../platform/backoff.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { startPartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
+import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { GROUP, TOPIC } from '../../schemas/topology.ts';
 import type { MessagesConfig } from './config.ts';
+import { copyLateOpens } from './copy-late-opens.ts';
 import { messageMetrics } from './metrics.ts';
 import { messagesTask } from './task.ts';
+
+/** Between two looks for opens that are no events. */
+const LATE_OPENS_MS = 5000;
+
+type Context = Pick<ServiceContext<MessagesConfig>, 'log' | 'signal'>;
+
+/** Copies late opens until the signal aborts; after a failure, later. */
+async function followLateOpens(
+  { log, signal }: Context,
+  stores: Parameters<typeof copyLateOpens>[0],
+): Promise<void> {
+  const what = 'copying opens of messages';
+  while (!signal.aborted) {
+    await retryUntilAborted({ log, signal, code: 'opens_waiting', what }, () =>
+      copyLateOpens(stores),
+    ).catch(() => undefined);
+    await delay(LATE_OPENS_MS, signal).catch(() => undefined);
+  }
+}
 
 /** Between two inserts of a partition: each of them is synced. */
 const INTERVAL_MS = 1000;
@@ -42,6 +64,8 @@ export async function start(context: ServiceContext<MessagesConfig>): Promise<vo
       ),
     crash,
   });
+  const following = followLateOpens(context, { database, clickhouse, cluster });
+  onShutdown('late opens', () => following);
   const admin = await context.openAdminPort({ notReady: () => consumer.problems() });
   onShutdown('consumer', () => consumer.close());
   log.info({ admin }, 'the sink of messages is running');
