@@ -41,6 +41,8 @@ export interface Ready {
   kafka_login?: { username: string; password: string } | undefined;
   redis_url: string;
   database_url: string;
+  /** Settings of the address guard, as the services of the stack have them. */
+  outbound?: Readonly<Record<string, string>>;
   demo: DemoKeys;
 }
 

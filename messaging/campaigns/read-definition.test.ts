@@ -94,7 +94,14 @@ describe('the definition of a campaign', () => {
 
 describe('what a campaign refers to', () => {
   const template: TemplateHead = {
-    ...{ templateId: 7, accountId: 1, version: 3, channel: 'sms', category: 'marketing' },
+    ...{
+      templateId: 7,
+      name: 'n',
+      accountId: 1,
+      version: 3,
+      channel: 'sms',
+      category: 'marketing',
+    },
   };
   const read = (change: object, found: TemplateHead | undefined = template) =>
     readCampaign(

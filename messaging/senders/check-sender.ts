@@ -40,7 +40,7 @@ export function checkSender(
     guard,
     hasSecret,
   }: {
-    providers: Readonly<Record<string, ProviderFacts>>;
+    providers: Readonly<Partial<Record<string, ProviderFacts>>>;
     guard: Guard;
     /** The sender that is replaced is of the same provider and has one. */
     hasSecret: boolean;

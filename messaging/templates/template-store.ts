@@ -1,6 +1,6 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
 import { auditedChange } from '../../platform/audited-change.ts';
-import { escapeText } from '../../platform/postgres/escaped-text.ts';
+import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Author } from '../author.ts';
 import {
@@ -15,6 +15,7 @@ import {
 /** The newest version of a template, without its content. */
 export interface TemplateHead {
   templateId: number;
+  name: string;
   accountId: number;
   version: number;
   channel: Channel;
@@ -25,6 +26,7 @@ export interface TemplateHead {
 export type SavedTemplate = { templateId: number; version: number } | 'full' | 'not_found';
 
 interface Row {
+  name: string;
   account_id: string;
   channel: Channel;
   category: Category;
@@ -84,17 +86,18 @@ export class TemplateStore {
 
   async newest(templateId: number): Promise<TemplateHead | undefined> {
     const { rows } = await this.#database.query<Omit<Row, 'content'>>(
-      'SELECT account_id, channel, category, version FROM message_templates WHERE id = $1',
+      'SELECT account_id, name, channel, category, version FROM message_templates WHERE id = $1',
       [templateId],
     );
     const [row] = rows;
     if (!row) return undefined;
     const { version, channel, category } = row;
-    return { templateId, accountId: Number(row.account_id), version, channel, category };
+    const name = unescapeText(row.name);
+    return { templateId, name, accountId: Number(row.account_id), version, channel, category };
   }
 
   async version(templateId: number, version: number): Promise<TemplateVersion | undefined> {
-    const { rows } = await this.#database.query<Row>(
+    const { rows } = await this.#database.query<Omit<Row, 'name'>>(
       `SELECT t.account_id, t.channel, t.category, v.version, v.content
        FROM message_template_versions v JOIN message_templates t ON t.id = v.template_id WHERE v.template_id = $1 AND v.version = $2`,
       [templateId, version],

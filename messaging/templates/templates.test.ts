@@ -86,7 +86,7 @@ describe('stored templates', () => {
     });
     expect(await store.version(templateId, 3)).toMatchObject({ content: { text: 'two' } });
     expect(await store.version(templateId, 4)).toBeUndefined();
-    expect(await store.newest(templateId)).toEqual({ ...facts, version: 3 });
+    expect(await store.newest(templateId)).toEqual({ ...facts, name: 'b', version: 3 });
     const { rows } = await postgres.database.query(
       'SELECT action, details FROM audit_lines ORDER BY id',
     );

@@ -1,13 +1,14 @@
 import { parseRfc3339 } from '../../events/rfc3339.ts';
 import { isAddressRange } from '../../platform/network/address-ranges.ts';
+import { SETTING_NAMES } from '../../messaging/settings/setting-texts.ts';
 import { CommandError } from '../../cli/command.ts';
 
-type Value = string | number | boolean | null | readonly string[];
+export type AccountValue = string | number | boolean | null | readonly string[];
 
 interface Field {
   expects: string;
   /** Answers undefined when the text cannot be read. */
-  parse(text: string): Value | undefined;
+  parse(text: string): AccountValue | undefined;
 }
 
 const whole = (
@@ -73,21 +74,19 @@ export const ACCOUNT_FIELDS: Readonly<Record<string, Field>> = {
   },
 };
 
+/** What `account set` takes: settings of messages are read elsewhere (message-settings.ts). */
+const KEYS = [...Object.keys(ACCOUNT_FIELDS), ...SETTING_NAMES];
+
 /** Reads `KEY=VALUE` words. Throws CommandError for a bad one, and for none. */
-export function parseAccountChanges(words: readonly string[]): Map<string, Value> {
+export function parseAccountChanges(words: readonly string[]): Map<string, AccountValue> {
   if (words.length === 0)
-    throw new CommandError(
-      `nothing to set: give KEY=VALUE with a key of ${Object.keys(ACCOUNT_FIELDS).join(', ')}`,
-    );
-  const changes = new Map<string, Value>();
+    throw new CommandError(`nothing to set: give KEY=VALUE with a key of ${KEYS.join(', ')}`);
+  const changes = new Map<string, AccountValue>();
   for (const word of words) {
     const split = word.indexOf('=');
     const key = split < 0 ? word : word.slice(0, split);
     const field = Object.hasOwn(ACCOUNT_FIELDS, key) ? ACCOUNT_FIELDS[key] : undefined;
-    if (!field)
-      throw new CommandError(
-        `unknown key ${key}: the keys are ${Object.keys(ACCOUNT_FIELDS).join(', ')}`,
-      );
+    if (!field) throw new CommandError(`unknown key ${key}: the keys are ${KEYS.join(', ')}`);
     if (split < 0) throw new CommandError(`${key}: write it as ${key}=VALUE`);
     const value = field.parse(word.slice(split + 1).trim());
     if (value === undefined) throw new CommandError(`${word}: expected ${field.expects}`);

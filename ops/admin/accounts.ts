@@ -1,10 +1,19 @@
+import type { SettingTexts } from '../../messaging/settings/setting-texts.ts';
+import { changeSettings, readSettingTexts } from '../../messaging/settings/settings-store.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { ACCOUNT_FIELDS, parseAccountChanges } from './account-fields.ts';
+import { ACCOUNT_FIELDS, parseAccountChanges, type AccountValue } from './account-fields.ts';
 import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
 import { auditedChange } from './audited-change.ts';
-import { adminCommand, idOption, textOption } from './command.ts';
+import {
+  adminCommand,
+  idOption,
+  requireAccount,
+  textOption,
+  type AdminContext,
+} from './command.ts';
 import { expiredEvents } from './expired-events.ts';
+import { isMessageSetting, parseMessageSettings, shownSettings } from './message-settings.ts';
 
 /** Creates an account, with its audit line. */
 export async function createAccount(
@@ -39,7 +48,10 @@ export const accountCreate = adminCommand({
 
 const FIELDS = Object.keys(ACCOUNT_FIELDS);
 
-/** `./ravand admin account set`; --dry-run also counts the events that a retention would delete. */
+/**
+ * `./ravand admin account set`: fields of the account, and settings of its messages.
+ * --dry-run also counts the events that a retention would delete.
+ */
 export const accountSet = adminCommand({
   name: 'account set',
   usage: 'account set --account ID KEY=VALUE… [--dry-run]',
@@ -47,33 +59,69 @@ export const accountSet = adminCommand({
   words: { min: 0, max: Number.POSITIVE_INFINITY },
   async run(line, { database, env }) {
     const id = idOption(line.values, 'account');
-    const changes = parseAccountChanges(line.words);
-    if (line.values['dry-run'] === true) {
-      const before = await readAccount(database, id);
-      const days = changes.get('retention_days');
-      return {
-        ...{ account_id: id, dry_run: true },
-        changes: Object.fromEntries(
-          [...changes].map(([column, to]) => [column, { from: before[column] ?? null, to }]),
-        ),
-        ...(typeof days === 'number' ? await expiredEvents({ env, accountId: id, days }) : {}),
-      };
-    }
-    const sets = [...changes.keys()].map((column, at) => `${column} = $${at + 2}`);
-    const before = [...changes.keys()].map((column) => `'${column}', old.${column}`).join(', ');
-    const [row] = await auditedChange<Record<string, unknown>>(database, {
-      statement: `UPDATE accounts AS a SET ${sets.join(', ')} FROM accounts AS old WHERE a.id = $1 AND old.id = a.id
+    const { messages = [], account = [] } = Object.groupBy(line.words, (word) =>
+      isMessageSetting(word) ? 'messages' : 'account',
+    );
+    const settings = parseMessageSettings(messages);
+    // Without any word it says which there are.
+    const changes =
+      account.length > 0 || messages.length === 0
+        ? parseAccountChanges(account)
+        : new Map<string, AccountValue>();
+    if (line.values['dry-run'] === true)
+      return await previewOf({ database, env }, { id, changes, settings });
+    const row = changes.size > 0 ? await setAccount(database, { id, changes }) : undefined;
+    if (messages.length === 0) return row ?? {};
+    await requireAccount(database, id);
+    const texts = await changeSettings(database, { accountId: id, actor: 'operator' }, settings);
+    return { ...(row ?? { account_id: id }), messages: shownSettings(texts) };
+  },
+});
+
+interface AccountChange {
+  id: number;
+  changes: ReadonlyMap<string, AccountValue>;
+}
+
+async function setAccount(
+  database: Pick<Database, 'query'>,
+  { id, changes }: AccountChange,
+): Promise<Record<string, unknown>> {
+  const sets = [...changes.keys()].map((column, at) => `${column} = $${at + 2}`);
+  const before = [...changes.keys()].map((column) => `'${column}', old.${column}`).join(', ');
+  const [row] = await auditedChange<Record<string, unknown>>(database, {
+    statement: `UPDATE accounts AS a SET ${sets.join(', ')} FROM accounts AS old WHERE a.id = $1 AND old.id = a.id
         RETURNING a.id::int AS account_id, a.name, a.status, a.subscription, a.retention_days, a.max_events::float8, a.included_events::float8,
           a.included_profiles::float8, a.invoice_due_at, a.payment_declared, a.api_rate_per_minute, a.ip_allow,
           jsonb_build_object('before', jsonb_build_object(${before})) AS audit`,
-      values: [id, ...changes.values()],
-      action: 'account.changed',
-      details: Object.fromEntries(changes),
-    });
-    if (!row) throw new CommandError(`there is no account ${id}`);
-    return row;
-  },
-});
+    values: [id, ...changes.values()],
+    action: 'account.changed',
+    details: Object.fromEntries(changes),
+  });
+  if (!row) throw new CommandError(`there is no account ${id}`);
+  return row;
+}
+
+/** What --dry-run prints. */
+async function previewOf(
+  { database, env }: Pick<AdminContext, 'database' | 'env'>,
+  { id, changes, settings }: AccountChange & { settings: SettingTexts },
+): Promise<Record<string, unknown>> {
+  const before = await readAccount(database, id);
+  const texts = shownSettings(await readSettingTexts(database, id));
+  const days = changes.get('retention_days');
+  const changed = (values: Record<string, unknown>, [name, to]: [string, unknown]) => [
+    ...[name, { from: values[name] ?? null, to: to === '' ? null : to }],
+  ];
+  return {
+    ...{ account_id: id, dry_run: true },
+    changes: Object.fromEntries([
+      ...[...changes].map((change) => changed(before, change)),
+      ...Object.entries(settings).map((change) => changed(texts, change)),
+    ]) as Record<string, unknown>,
+    ...(typeof days === 'number' ? await expiredEvents({ env, accountId: id, days }) : {}),
+  };
+}
 
 async function readAccount(
   database: Pick<Database, 'query'>,

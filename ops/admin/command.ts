@@ -44,7 +44,7 @@ export function idOption(values: Values, name: string): number {
 /** Throws CommandError when there is no such account. */
 export async function requireAccount(database: Pick<Database, 'query'>, id: number): Promise<void> {
   const found = await database.query('SELECT 1 FROM accounts WHERE id = $1', [id]);
-  if (found.rowCount === 0) throw new CommandError(`there is no account ${id}`);
+  if (found.rows.length === 0) throw new CommandError(`there is no account ${id}`);
 }
 
 /** A text that is not blank. Throws CommandError. */

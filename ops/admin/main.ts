@@ -10,6 +10,16 @@ import { addresses } from './addresses.ts';
 import { aliasUndo } from './alias.ts';
 import { announcements } from './announcements.ts';
 import { appSecret } from './app-secret.ts';
+import {
+  campaignApprove,
+  campaignCancel,
+  campaignConfirm,
+  campaignPause,
+  campaignResume,
+  campaignShow,
+  campaignUpdate,
+} from './campaign.ts';
+import { channelDisable, channelEnable, channelList, channelSet } from './channel.ts';
 import type { AdminCommand } from './command.ts';
 import { consentShow } from './consent-show.ts';
 import { exportFetch } from './export-fetch.ts';
@@ -21,11 +31,13 @@ import {
 } from './keys.ts';
 import { linkCreate } from './link.ts';
 import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
+import { messagesSettings } from './message-settings.ts';
 import { metersRecount } from './meters/recount.ts';
 import { metersShow } from './meters/show.ts';
 import { onsiteCreate, onsiteEnd } from './onsite.ts';
 import { sealRotate } from './seal-rotate.ts';
 import { stackEnvironment } from './stack-environment.ts';
+import { templateCreate, templateShow, templateUpdate } from './template.ts';
 import { trackingRotate, trackingTry } from './tracking.ts';
 import { webhookTry } from './webhook-try.ts';
 
@@ -42,6 +54,21 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   appSecret,
   onsiteCreate,
   onsiteEnd,
+  channelSet,
+  channelList,
+  channelEnable,
+  channelDisable,
+  templateCreate,
+  templateUpdate,
+  templateShow,
+  campaignUpdate,
+  campaignApprove,
+  campaignPause,
+  campaignResume,
+  campaignCancel,
+  campaignConfirm,
+  campaignShow,
+  messagesSettings,
   announcements,
   metersRecount,
   metersShow,

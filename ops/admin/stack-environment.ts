@@ -7,6 +7,7 @@ export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
   if (!ready) return context.env;
   return {
     EXPORT_DIR: context.home.exports,
+    ...ready.outbound,
     ...context.env,
     DATABASE_URL: ready.database_url,
     KAFKA_BROKERS: ready.kafka_brokers,

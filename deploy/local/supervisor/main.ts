@@ -10,10 +10,11 @@ import { readJsonFile, writeJsonFile } from '../../../cli/json-file.ts';
 import { identify } from '../../../cli/stack/process-identity.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { errorText } from '../../../platform/redaction/redact-text.ts';
+import { outboundSettings } from '../../../platform/outbound/outbound-settings.ts';
 import { urlOfListener } from '../plan-stack.ts';
 import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import type { Ready } from '../../../cli/stack/ready.ts';
-import { inheritedEnvironment } from '../process-environment.ts';
+import { inheritedEnvironment, settingsFor } from '../process-environment.ts';
 import { stackServices, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
 import type { ControlRequest } from '../../../cli/stack/control-protocol.ts';
@@ -38,6 +39,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   kafka_login: plan.kafka_login,
   redis_url: plan.redis_url,
   database_url: plan.database_url,
+  outbound: settingsFor(Object.keys(outboundSettings), env),
   demo,
 });
 
