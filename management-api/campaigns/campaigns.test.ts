@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { CampaignStore } from '../../messaging/campaigns/campaign-store.ts';
-import { changeSettings, messageSettingsReader } from '../../messaging/settings/settings-store.ts';
+import { changeSettings } from '../../messaging/settings/settings-store.ts';
 import { TemplateStore } from '../../messaging/templates/template-store.ts';
 import { createLog } from '../../platform/log.ts';
 import {
@@ -13,6 +12,7 @@ import { decideFeatures, type FeatureChoices } from '../introspection/features.t
 import { segmentStore } from '../segments/segment-store.ts';
 import type { Services } from '../services.ts';
 import { readCampaignStats } from './stats/read-campaign-stats.ts';
+import { connectCampaigns } from './connect-campaigns.ts';
 import type { Campaigns } from './ports.ts';
 
 const ON: FeatureChoices = {
@@ -52,14 +52,9 @@ function host(
   } = {},
 ) {
   const { database } = postgres;
-  const campaigns: Campaigns = {
-    store: new CampaignStore(database, Date.now),
-    templates: new TemplateStore(database),
-    readSettings: messageSettingsReader({ database, now: () => performance.now() }),
-    // No audience is frozen here: nothing is asked of the warehouse.
-    readStats: (query) => readCampaignStats({ database, mergesOf: down, countPeople: down }, query),
-    ...options.ports,
-  };
+  const readStats: Campaigns['readStats'] = (query) =>
+    readCampaignStats({ database, mergesOf: down, countPeople: down }, query);
+  const campaigns = { ...connectCampaigns(database as never, readStats), ...options.ports };
   const services = {
     log: createLog({ part: 'test', level: 'silent' }),
     version: '9.9',
