@@ -24,12 +24,23 @@ beforeEach(() => postgres.database.query('TRUNCATE log_epochs, log_evidence, log
 const read = (reader: string, next: number, of: TopicPartition & { epoch?: number } = OF) =>
   writeEvidence(postgres.database, reader, [{ ...of, next, appendedAt: 1, checksum: 2 }]);
 
-const beginEpoch = (epoch: number, firstOffset: number, reason = 'the log went back') =>
-  postgres.database.query(
+async function beginEpoch(epoch: number, firstOffset: number, reason = 'the log went back') {
+  await postgres.database.query(
     `INSERT INTO log_epochs (topic, partition, epoch, first_offset, reason)
        VALUES ($1, $2, $3, $4, $5)`,
     [OF.topic, OF.partition, epoch, firstOffset, reason],
   );
+  await untilLater();
+}
+
+// The clock of this PostgreSQL ticks once a millisecond; evidence of the same tick does not count.
+async function untilLater(): Promise<void> {
+  const isLater = 'SELECT clock_timestamp() > max(created_at) AS later FROM log_epochs';
+  for (;;) {
+    const { rows } = await postgres.database.query<{ later: boolean }>(isLater);
+    if (rows[0]?.later) return;
+  }
+}
 
 async function known(): Promise<string[]> {
   const found = await readEvidence(postgres.database, [OF]);
