@@ -21,7 +21,8 @@ async function runModel(options: ModelOptions): Promise<DispatchModel> {
     else if (draw < 0.04) run.isPaused = !run.isPaused;
     else if (draw < 0.043) model.revision++;
     else if (process && draw < 0.05) process.isEnding = !process.isEnding;
-    else if (draw < 0.0505) run.isCancelled = true;
+    else if (process && draw < 0.0505) process.isExpired = true;
+    else if (draw < 0.051) run.isCancelled = true;
     if (!(await model.step()) || draw > 0.99) model.now += Math.round(random() * 8000);
     expect(model.store.contradictions()).toEqual([]);
   }
@@ -30,6 +31,7 @@ async function runModel(options: ModelOptions): Promise<DispatchModel> {
   for (const process of model.processes) {
     process.isSuspended = false;
     process.isEnding = false;
+    process.isExpired = false;
   }
   for (let step = 0; model.store.rows.some(({ isDone }) => !isDone); step++) {
     if (step > 20_000) throw new Error('the chunks do not end');
@@ -77,6 +79,8 @@ describe.each([
         if (!isIdempotent)
           expect(Math.max(...openAtTakeover), context).toBeLessThanOrEqual(options.concurrency);
         for (const one of outcomes) {
+          if (one.status === 'sent')
+            expect(model.store.reserved.has(one.message_id), context).toBe(true);
           const isAccepted = accepted.has(one.message_id);
           if (one.status === 'sent') expect(isAccepted, context).toBe(true);
           else if (isAccepted) expect(one.reason, context).toBe('outcome_unknown');

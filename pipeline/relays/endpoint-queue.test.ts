@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BreakerPhase } from './breaker.ts';
+import type { BreakerPhase } from '../../platform/breaker.ts';
 import type { Delivery, Outcome } from './delivery.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 import { RELAY_LIMITS } from './limits.ts';

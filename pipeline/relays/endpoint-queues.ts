@@ -1,4 +1,4 @@
-import type { BreakerPhase } from './breaker.ts';
+import type { BreakerPhase } from '../../platform/breaker.ts';
 import { EndpointQueue, type EndpointQueueDeps } from './endpoint-queue.ts';
 import type { AvailableEndpoint } from './plan-claim.ts';
 import type { Relay } from './relay.ts';

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { metricsOf } from '../../platform/metrics.ts';
-import type { BreakerPhase } from './breaker.ts';
+import type { BreakerPhase } from '../../platform/breaker.ts';
 import type { Size } from './queue-bounds.ts';
 
 export interface RelayMetrics {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { personKey, campaignMessageId } from '../../../events/messages/message-id.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
 import type { ChunkWrite, WriteAnswer } from '../store/chunk-row.ts';
-import { ChunkWriter } from '../store/chunk-writer.ts';
+import { GroupedCalls } from '../../../platform/grouped-calls.ts';
 import { sendChunk, type ChunkWorkerDeps } from '../worker/chunk-worker.ts';
 import type { CallAnswer, Decision } from '../worker/ports.ts';
 import { ModelStore } from './model-store.ts';
@@ -171,6 +171,8 @@ export class ProcessModel {
   isSuspended = false;
   /** It gives its chunk back soon. */
   isEnding = false;
+  /** Its sender cannot send, and the deadline has passed. */
+  isExpired = false;
   #permits: number;
   #sending = 0;
   #leases = 0;
@@ -182,16 +184,14 @@ export class ProcessModel {
   }
 
   async run(): Promise<void> {
-    const writer = new ChunkWriter({
-      write: (writes) => this.#write(writes),
-      untilAnswered: (statement) => this.#untilAnswered(statement),
-      isFinal: () => false,
+    const writer = new GroupedCalls<ChunkWrite, WriteAnswer>({
+      run: (writes) => this.#untilAnswered(() => this.#write(writes)),
     });
     await Promise.all([this.#sendChunks(writer), this.#sendChunks(writer)]);
   }
 
   /** One chunk after the other. */
-  async #sendChunks(writer: ChunkWriter): Promise<void> {
+  async #sendChunks(writer: GroupedCalls<ChunkWrite, WriteAnswer>): Promise<void> {
     const model = this.#model;
     for (;;) {
       const leased = await model
@@ -207,15 +207,15 @@ export class ProcessModel {
     }
   }
 
-  #deps(writer: ChunkWriter): ChunkWorkerDeps {
+  #deps(writer: GroupedCalls<ChunkWrite, WriteAnswer>): ChunkWorkerDeps {
     const model = this.#model;
     const { revision } = model;
     let isNotified = false;
     let wake: (() => void) | undefined;
     return {
-      writer,
+      write: (write) => writer.call(write),
       sender: {
-        ...{ provider: 'smtp', identity: `smtp:${revision}`, ahead: 5 },
+        ...{ provider: 'smtp', identity: `smtp:${revision}`, ahead: () => 5 },
         isIdempotent: model.options.isIdempotent,
       },
       permits: {
@@ -248,7 +248,7 @@ export class ProcessModel {
       },
       now: () => model.now,
       random: model.options.random,
-      isEnding: () => this.isEnding,
+      state: () => (this.isExpired ? 'expired' : this.isEnding ? 'ending' : 'sending'),
       renewAfterMs: 6000,
     };
   }
@@ -287,13 +287,14 @@ export class ProcessModel {
       return { kind: 'finish', status: 'skipped', reason: 'no_address', addressHash: '' };
     if (!model.isCalm && model.chance(0.03)) return { kind: 'wait', until: model.now + 5000 };
     const messageId = campaignMessageId({ campaignId: 5, runId: 7, key });
+    model.store.reserved.add(messageId);
     const message = {
       ...{ messageId, to: { kind: 'chat', chatId: key } as const, expiresAt: 0 },
       content: { subject: '', title: '', text: '', html: '', url: '', data: {} },
     };
     return {
       kind: 'send',
-      message: { messages: [message], resolvedAt, addressHash: 'h', capOf: '' },
+      message: { messages: [message], resolvedAt, addressHash: 'h', capOf: key },
     };
   }
 }

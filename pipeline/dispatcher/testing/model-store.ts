@@ -24,6 +24,8 @@ export class ModelStore {
   readonly runs = new Map<number, ModelRun>();
   readonly counts = new Map<string, number>();
   readonly outcomes: MessageOutcome[] = [];
+  /** Messages that hold a place under the frequency cap. */
+  readonly reserved = new Set<string>();
   /** Open attempts of chunks when another process leased them: of each, how many. */
   readonly openAtTakeover: number[] = [];
 
@@ -98,6 +100,7 @@ export class ModelStore {
         `${runId} ${status}`,
         (this.counts.get(`${runId} ${status}`) ?? 0) + messages,
       );
+    for (const { messageId } of write.capReleases) this.reserved.delete(messageId);
     for (const record of splitOutcomes(write.outcomes))
       this.outcomes.push(messageOutcomeCodec.decode(record));
     return { kind: 'written', mayOpen, isCancelled };

@@ -76,7 +76,8 @@ export class ChunkSession {
   #capReleases: CapRelease[] = [];
   /** What is being written. */
   #written: { turn: Turn; opening: ReadonlyMap<number, PreparedMessage> } | undefined;
-  #isCancelled = false;
+  /** Why nobody is opened any more who has no outcome yet. */
+  #givenUp: Ending | undefined;
   #isEnding = false;
 
   constructor(options: SessionOptions) {
@@ -92,7 +93,7 @@ export class ChunkSession {
       else this.#queue(index, later.get(index) ?? now, now);
     }
     for (const index of unopened(state)) this.#queue(index, later.get(index) ?? now, now);
-    if (isCancelled) this.#cancel();
+    if (isCancelled) this.#giveUp(CANCELLED);
   }
 
   get state(): ChunkState {
@@ -101,7 +102,17 @@ export class ChunkSession {
 
   /** Messages that can be opened or repeated now. */
   get readyCount(): number {
-    return this.#isEnding ? 0 : this.#ready.size;
+    return this.#ready.size;
+  }
+
+  /** Calls that the first of them take, of at most `max` messages. */
+  readyCalls(max: number): number {
+    let [messages, calls] = [0, 0];
+    for (const { messages: targets } of this.#ready.values()) {
+      if (messages++ === max) break;
+      calls += targets.length;
+    }
+    return calls;
   }
 
   /** Outcomes and retries that are not durable yet. */
@@ -134,7 +145,12 @@ export class ChunkSession {
 
   /** The run was cancelled: whoever is neither called nor finished is skipped. */
   cancel(): void {
-    this.#cancel();
+    this.#giveUp(CANCELLED);
+  }
+
+  /** The run's deadline has passed, and its sender cannot send. */
+  expire(): void {
+    this.#giveUp(DEADLINE);
   }
 
   /** Opens nothing more: the lease goes back when the open calls have ended. */
@@ -157,15 +173,15 @@ export class ChunkSession {
       this.#preparing.delete(index);
       this.#toPrepare.push(index);
     }
-    if (this.#isCancelled) this.#cancel();
+    if (this.#givenUp) this.#giveUp(this.#givenUp);
   }
 
   prepared(index: number, decision: Decision): void {
     this.#preparing.delete(index);
-    if (this.#isCancelled || this.#isEnding) {
+    if (this.#givenUp || this.#isEnding) {
       if (decision.kind === 'send') this.#releaseCap(index, decision.message);
       this.#toPrepare.push(index);
-      if (this.#isCancelled) this.#cancel();
+      if (this.#givenUp) this.#giveUp(this.#givenUp);
       return;
     }
     const isRepeat = isOpen(this.#state, index);
@@ -185,12 +201,14 @@ export class ChunkSession {
   }
 
   /**
-   * What is to be written next, with as many new attempts as there are permits; undefined: nothing.
-   * The calls that are returned need no statement before them: their attempts are recorded.
-   * Call it when nothing is being written.
+   * What is to be written next, with as many new attempts as there are permits for their calls;
+   * undefined: nothing. The calls that are returned need no statement before them: their attempts
+   * are recorded. Call it when nothing is being written.
    */
   plan({ permits, now }: { permits: number; now: number }): {
     planned: PlannedTurn | undefined;
+    /** Whom the turn opens. */
+    opening: Call[];
     calls: Call[];
   } {
     for (const [index, until] of this.#waiting) {
@@ -200,11 +218,14 @@ export class ChunkSession {
     }
     const opening = new Map<number, PreparedMessage>();
     const calls: Call[] = [];
+    let free = permits;
     for (const [index, message] of this.#ready) {
       if (isStale(message, now)) {
         this.#ready.delete(index);
         this.#toPrepare.push(index);
-      } else if (opening.size + calls.length < permits) {
+      } else if (free > 0) {
+        // One with more calls than there are permits exceeds them, rather than never to be sent.
+        free -= message.messages.length;
         this.#ready.delete(index);
         if (isOpen(this.#state, index)) {
           this.#calling.set(index, message);
@@ -218,11 +239,15 @@ export class ChunkSession {
       retries: this.#retries,
       repeats: this.#repeats,
     };
-    if (opening.size + this.endedCount === 0) return { planned: undefined, calls };
+    if (opening.size + this.endedCount === 0) return { planned: undefined, opening: [], calls };
     const planned = { turn, outcomes: this.#outcomes, capReleases: this.#capReleases };
     [this.#outcomes, this.#retries, this.#repeats, this.#capReleases] = [[], [], [], []];
     this.#written = { turn, opening };
-    return { planned, calls };
+    return {
+      planned,
+      opening: [...opening].map(([index, message]) => ({ index, message })),
+      calls,
+    };
   }
 
   /** The planned turn is durable. Returns the calls that are to be made at once. */
@@ -244,7 +269,8 @@ export class ChunkSession {
         calls.push({ index, message });
       }
     }
-    if (as.isCancelled || this.#isCancelled) this.#cancel();
+    if (as.isCancelled) this.#giveUp(CANCELLED);
+    else if (this.#givenUp) this.#giveUp(this.#givenUp);
     else if (!as.mayOpen) this.end();
     return calls;
   }
@@ -254,8 +280,7 @@ export class ChunkSession {
     const message = this.#calling.get(index);
     if (!message) throw new Error(`recipient ${index} was not called`);
     this.#calling.delete(index);
-    const attempts = this.#attemptsOf(index) + 1;
-    this.#attempts.set(index, attempts);
+    this.#attempts.set(index, this.#attemptsOf(index) + message.messages.length);
     const { addressHash } = message;
     switch (answer.kind) {
       case 'sent': {
@@ -269,14 +294,10 @@ export class ChunkSession {
         return this.#repeatOrEnd(index, message, at);
       case 'retry': {
         if (this.#lost.has(index)) return this.#repeatOrEnd(index, message, at);
-        const { deadlineAt } = this.#options;
-        const next = retryAt({ attempts, afterMs: answer.afterMs, deadlineAt, ...at });
-        if (next !== undefined && !this.#isCancelled) return this.#tryAgain(index, message, next);
+        const next = this.#retryAt(index, message, { ...at, afterMs: answer.afterMs });
+        if (next !== undefined && !this.#givenUp) return this.#tryAgain(index, message, next);
         this.#releaseCap(index, message);
-        return this.#end(index, {
-          ...(this.#isCancelled ? CANCELLED : DEADLINE),
-          addressHash,
-        });
+        return this.#end(index, { ...(this.#givenUp ?? DEADLINE), addressHash });
       }
     }
   }
@@ -292,18 +313,18 @@ export class ChunkSession {
   }
 
   #queue(index: number, at: number, now: number): void {
-    if (at > now && !this.#isCancelled) this.#waiting.set(index, at);
+    if (at > now && !this.#givenUp) this.#waiting.set(index, at);
     else this.#toPrepare.push(index);
   }
 
   #repeatOrEnd(index: number, message: PreparedMessage, at: { now: number; random: number }): void {
     this.#lost.add(index);
     const attempts = this.#attemptsOf(index);
-    const { isIdempotent, deadlineAt } = this.#options;
     const { addressHash } = message;
+    const mayRepeat = this.#options.isIdempotent && !this.#givenUp;
     const next =
-      isIdempotent && !this.#isCancelled && attempts < MAX_LOST_ANSWERS
-        ? retryAt({ attempts, afterMs: undefined, deadlineAt, ...at })
+      mayRepeat && attempts < MAX_LOST_ANSWERS * message.messages.length
+        ? this.#retryAt(index, message, at)
         : undefined;
     if (next === undefined) return this.#end(index, { ...UNKNOWN, addressHash });
     this.#repeats.push({ index, attempts, at: next });
@@ -316,8 +337,8 @@ export class ChunkSession {
   }
 
   /** Ends everybody who is neither called, nor prepared at the moment, nor ended. */
-  #cancel(): void {
-    this.#isCancelled = true;
+  #giveUp(ending: Ending): void {
+    this.#givenUp = ending;
     for (const [index, message] of this.#ready) this.#releaseCap(index, message);
     const ended = [
       ...[...this.#toPrepare, ...this.#ready.keys(), ...this.#waiting.keys()],
@@ -329,7 +350,17 @@ export class ChunkSession {
     const retried = new Set(this.#retries.map(({ index }) => index));
     this.#retries = [];
     for (const index of ended)
-      this.#end(index, isOpen(this.#state, index) && !retried.has(index) ? UNKNOWN : CANCELLED);
+      this.#end(index, isOpen(this.#state, index) && !retried.has(index) ? UNKNOWN : ending);
+  }
+
+  #retryAt(
+    index: number,
+    { messages }: PreparedMessage,
+    at: { now: number; random: number; afterMs?: number | undefined },
+  ): number | undefined {
+    const attempts = Math.ceil(this.#attemptsOf(index) / messages.length);
+    const { deadlineAt } = this.#options;
+    return retryAt({ attempts, deadlineAt, ...at, afterMs: at.afterMs });
   }
 
   #releaseCap(index: number, { capOf }: PreparedMessage): void {

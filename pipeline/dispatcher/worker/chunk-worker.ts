@@ -7,11 +7,13 @@ import { ChunkSession, type Call, type PlannedTurn } from './chunk-session.ts';
 import { countOutcomes, encodeOutcomes, type OutcomeFacts } from './outcomes.ts';
 import type { CallAnswer, Decision } from './ports.ts';
 
-/** Recipients that are prepared together, and that are prepared ahead of their calls. */
+/** Recipients that are prepared together, and attempts that are recorded together. */
 const PREPARE_BATCH = 100;
+const MAX_WAVE = 200;
 
 export interface ChunkWorkerDeps {
-  writer: { write(write: ChunkWrite): Promise<WriteAnswer> };
+  /** Rejects when the process ends, or for what PostgreSQL will never accept. */
+  write: (write: ChunkWrite) => Promise<WriteAnswer>;
   /** What is known of the chunk's sender while it is leased. */
   sender: {
     /** For outcomes. */
@@ -19,11 +21,11 @@ export interface ChunkWorkerDeps {
     /** Provider and revision: what message_chunks.opened_with compares. */
     identity: string;
     isIdempotent: boolean;
-    /** Messages that are prepared ahead at most. */
-    ahead: number;
+    /** Messages that are prepared ahead at most, as far as their size is known. */
+    ahead: () => number;
   };
   permits: {
-    /** Permits for at most so many calls; each is given back when its outcome is durable. */
+    /** Permits for at most so many calls; they are given back when the outcome is durable. */
     take: (max: number) => number;
     give: (count: number) => void;
   };
@@ -35,8 +37,11 @@ export interface ChunkWorkerDeps {
   wake: { notify(): void; wait(ms: number): Promise<void> };
   now: () => number;
   random: () => number;
-  /** Whether the chunk is to be given back: the process ends, or others wait for their turn. */
-  isEnding: () => boolean;
+  /**
+   * `ending`: the chunk is given back, because the process ends, others wait for their turn, or the
+   * sender cannot send; `expired`: it cannot, and the run's deadline has passed.
+   */
+  state: () => 'sending' | 'ending' | 'expired';
   /** Of the lease, ms. */
   renewAfterMs: number;
 }
@@ -63,8 +68,8 @@ class ChunkWorker {
   readonly #deps: ChunkWorkerDeps;
   readonly #chunk: MessageChunk;
   readonly #session: ChunkSession;
-  /** Recipients that hold a permit. */
-  readonly #permits = new Set<number>();
+  /** Permits that recipients hold, by index. */
+  readonly #permits = new Map<number, number>();
   #fence: number;
   #openedWith: string;
   #writtenAt: number;
@@ -91,15 +96,16 @@ class ChunkWorker {
 
   givePermitsBack(): void {
     this.#isLost = true;
-    this.#deps.permits.give(this.#permits.size);
-    this.#permits.clear();
+    this.#givePermits([...this.#permits.keys()]);
   }
 
   async run(): Promise<'done' | 'released' | 'lost'> {
-    const { wake, now, isEnding, renewAfterMs } = this.#deps;
+    const { wake, now, state, renewAfterMs } = this.#deps;
     const session = this.#session;
     for (;;) {
-      if (isEnding()) session.end();
+      const current = state();
+      if (current === 'expired') session.expire();
+      else if (current === 'ending') session.end();
       this.#prepareAhead();
       const planned = this.#plan();
       if (planned) {
@@ -115,20 +121,25 @@ class ChunkWorker {
 
   #plan(): PlannedTurn | undefined {
     const { permits, now } = this.#deps;
-    const free = this.#session.readyCount > 0 ? permits.take(this.#session.readyCount) : 0;
-    const { planned, calls } = this.#session.plan({ permits: free, now: now() });
-    const using = [...(planned?.turn.opens ?? []), ...calls.map(({ index }) => index)];
-    for (const index of using) this.#permits.add(index);
-    permits.give(free - using.length);
+    const wanted = this.#session.readyCalls(MAX_WAVE);
+    const free = wanted > 0 ? permits.take(wanted) : 0;
+    const { planned, calls, opening } = this.#session.plan({ permits: free, now: now() });
+    let left = free;
+    for (const { index, message } of [...opening, ...calls]) {
+      const own = Math.min(left, message.messages.length);
+      this.#permits.set(index, own);
+      left -= own;
+    }
+    permits.give(left);
     this.#call(calls);
     return planned;
   }
 
   async #write(planned: PlannedTurn): Promise<boolean> {
-    const { writer, permits, now } = this.#deps;
+    const { now } = this.#deps;
     const { turn } = planned;
     const write = this.#writeOf(planned);
-    const answer = await writer.write(write);
+    const answer = await this.#deps.write(write);
     if (answer.kind === 'lost') return false;
     this.#fence++;
     this.#openedWith = write.openedWith;
@@ -139,7 +150,7 @@ class ChunkWorker {
       ...[...turn.finishes, ...[...turn.retries, ...turn.repeats].map(({ index }) => index)],
       ...turn.opens.filter((index) => !called.has(index)),
     ];
-    permits.give(ended.filter((index) => this.#permits.delete(index)).length);
+    this.#givePermits(ended);
     this.#call(calls);
     return true;
   }
@@ -168,9 +179,9 @@ class ChunkWorker {
   }
 
   async #renew(): Promise<boolean> {
-    const { writer, now } = this.#deps;
+    const { write, now } = this.#deps;
     const planned = { turn: NO_TURN, outcomes: [], capReleases: [] };
-    const answer = await writer.write(this.#writeOf(planned));
+    const answer = await write(this.#writeOf(planned));
     if (answer.kind === 'lost') return false;
     this.#fence++;
     this.#writtenAt = now();
@@ -180,10 +191,10 @@ class ChunkWorker {
   }
 
   async #release(): Promise<boolean> {
-    const { writer, now } = this.#deps;
+    const { write, now } = this.#deps;
     const planned = { turn: NO_TURN, outcomes: [], capReleases: [] };
     const releaseUntil = this.#session.nextAt(now()) ?? now();
-    const answer = await writer.write({ ...this.#writeOf(planned), releaseUntil });
+    const answer = await write({ ...this.#writeOf(planned), releaseUntil });
     return answer.kind === 'written';
   }
 
@@ -200,9 +211,8 @@ class ChunkWorker {
   #prepareAhead(): void {
     const { sender, prepare, wake } = this.#deps;
     const session = this.#session;
-    const ahead = session.readyCount + session.preparingNow;
-    if (ahead >= sender.ahead || session.preparingNow >= 2 * PREPARE_BATCH) return;
-    const indexes = session.takeToPrepare(Math.min(PREPARE_BATCH, sender.ahead - ahead));
+    const left = sender.ahead() - session.readyCount - session.preparingNow;
+    const indexes = left > 0 ? session.takeToPrepare(Math.min(PREPARE_BATCH, left)) : [];
     if (indexes.length === 0) return;
     const recipients = indexes.map((index) => this.#recipient(index));
     void prepare(recipients, this.#chunk).then(
@@ -218,6 +228,15 @@ class ChunkWorker {
         wake.notify();
       },
     );
+  }
+
+  #givePermits(indexes: readonly number[]): void {
+    let count = 0;
+    for (const index of indexes) {
+      count += this.#permits.get(index) ?? 0;
+      this.#permits.delete(index);
+    }
+    this.#deps.permits.give(count);
   }
 
   #recipient(index: number): ChunkRecipient {

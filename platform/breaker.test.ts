@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decider, evolver } from '../../events/testing/given.ts';
+import { decider, evolver } from '../events/testing/given.ts';
 import { afterAttempt, CLOSED, FAILURES_TO_OPEN, phaseOf } from './breaker.ts';
 
 type Attempt = Parameters<typeof afterAttempt>[1];

@@ -1,4 +1,4 @@
-/** Circuit breaker of one endpoint. */
+/** Circuit breaker of one endpoint, or of one sender of messages. */
 export interface BreakerState {
   /** Consecutive failures that are worth another attempt. */
   readonly failures: number;
