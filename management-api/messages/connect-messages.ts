@@ -1,30 +1,15 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import { CommandWriter } from '../../ingest/command-writer.ts';
 import type { LogPublisher } from '../../ingest/log-publisher.ts';
-import { prepareMessages, type PrepareDeps } from '../../messaging/delivery/prepare-messages.ts';
-import { reportDeadAddresses } from '../../messaging/delivery/report-dead-addresses.ts';
-import { openProvider } from '../../messaging/providers/registry.ts';
+import { connectDelivery } from '../../messaging/delivery/connect-delivery.ts';
 import { recipientResolver } from '../../messaging/recipients/recipient-resolver.ts';
-import { tagLinks } from '../../messaging/links/tag-links.ts';
-import { TemplateRenderer } from '../../messaging/rendering/template-renderer.ts';
-import { SenderStore } from '../../messaging/senders/sender-store.ts';
-import { Senders } from '../../messaging/senders/senders.ts';
-import { MissingVariables } from '../../messaging/templates/missing-variables.ts';
-import type { TransactionalPorts } from '../../messaging/transactional/ports.ts';
 import { TransactionalSender } from '../../messaging/transactional/transactional-sender.ts';
 import { TransactionalStore } from '../../messaging/transactional/transactional-store.ts';
 import { delay } from '../../platform/backoff.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
-import { GroupedCalls } from '../../platform/grouped-calls.ts';
 import type { Log } from '../../platform/log.ts';
 import { metricsOf } from '../../platform/metrics.ts';
-import { outboundGuard } from '../../platform/outbound/outbound-settings.ts';
-import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
-import {
-  addMessageRecipients,
-  type MessageRecipient,
-} from '../../platform/tracking/message-recipients.ts';
+import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { CountInMinute } from '../budget/minute-counter.ts';
 import type { Config } from '../config.ts';
 import type { Messages } from '../services.ts';
@@ -63,17 +48,23 @@ export function connectMessages(options: MessagesOptions): {
     staleMs: config.API_STALE_RESERVATION,
     retentionMs: config.API_IDEMPOTENCY_RETENTION,
   });
-  const senderStore = new SenderStore(database);
-  const senders = openSenders({ config, log, database, senderStore });
-  const missing = new MissingVariables(database);
-  const renderer = openRenderer(log);
+  const { senders, prepare, reports, ...delivery } = connectDelivery({
+    ...{ config, log, database, publisher: options.publisher },
+  });
   const sender = new TransactionalSender({
     store,
     template: newestTemplates(database),
     resolve: recipientResolver({ database, clickhouse }),
     sender: (accountId, channel) => senders.open(accountId, channel),
-    prepare: messagePreparer({ config, database, renderer }),
-    reports: reportsOf({ ...options, senderStore, missing }),
+    prepare,
+    reports: {
+      ...reports,
+      problem: (error, { accountId, code }) =>
+        log.warn(
+          { err: error, code, account_id: accountId },
+          'a transactional message could not be sent or stored as it should',
+        ),
+    },
     ...{ now: Date.now, random: Math.random, wait: (ms) => delay(ms) },
     newFence: () => randomInt(1, 2 ** 48 - 1),
   });
@@ -85,7 +76,7 @@ export function connectMessages(options: MessagesOptions): {
   const closing = new AbortController();
   const chores = [
     repeat({ everyMs: SWEEP.everyMs, log, signal: closing.signal }, () => sweepAll(store)),
-    repeat({ everyMs: FLUSH_MS, log, signal: closing.signal }, () => missing.flush()),
+    repeat({ everyMs: FLUSH_MS, log, signal: closing.signal }, delivery.flush),
   ];
   return {
     messages: {
@@ -96,118 +87,9 @@ export function connectMessages(options: MessagesOptions): {
       await sender.close(ms);
       closing.abort();
       await Promise.all(chores);
-      await missing.flush().catch(() => undefined);
-      await Promise.all([senders.close(), renderer.close()]);
+      await delivery.close();
       await Promise.all([database.end(), clickhouse.close()]);
     },
-  };
-}
-
-function openSenders({
-  config,
-  log,
-  database,
-  senderStore,
-}: {
-  config: Config;
-  log: Log;
-  database: Database;
-  senderStore: SenderStore;
-}): Senders {
-  const guard = outboundGuard(config);
-  const deps = { guard, database, log, now: Date.now, random: Math.random };
-  return new Senders({
-    store: senderStore,
-    sealer: config.SEALING_KEY,
-    open: ({ secret = '', ...sender }) => openProvider({ ...sender, secret, deps }),
-    now: () => performance.now(),
-  });
-}
-
-function openRenderer(log: Log): TemplateRenderer {
-  return new TemplateRenderer({
-    now: () => performance.now(),
-    onStopped: ({ accountId, templateId, version }, why) =>
-      log.warn(
-        {
-          ...{ code: 'template_stopped', account_id: accountId },
-          ...{ template_id: templateId, version, reason: why },
-        },
-        'a message was not rendered: its template took too much',
-      ),
-  });
-}
-
-function messagePreparer({
-  config,
-  database,
-  renderer,
-}: Pick<MessagesOptions, 'config'> & {
-  database: Database;
-  renderer: TemplateRenderer;
-}): TransactionalPorts['prepare'] {
-  const recipients = new GroupedCalls<MessageRecipient, true>({
-    run: async (all) => {
-      await addMessageRecipients(database, all);
-      return all.map(() => true);
-    },
-  });
-  const { TRACKING_KEYS: tokens, EMAIL_TRACK_BASE: base } = config;
-  const deps: PrepareDeps = {
-    render: (template, variables) => renderer.renderMany(template, variables),
-    tagLinks,
-    // Only links of marketing are shortened; none is sent here.
-    shortenLinks: (_, contents) => Promise.resolve(contents),
-    tracking: tokens && base !== '' ? { tokens, baseUrl: base.replace(/\/+$/, '') } : undefined,
-    addRecipients: async (all) => {
-      await Promise.all(all.map((one) => recipients.call(one)));
-    },
-  };
-  return (of) => prepareMessages(deps, of);
-}
-
-function reportsOf({
-  log,
-  publisher,
-  senderStore,
-  missing,
-}: MessagesOptions & {
-  senderStore: SenderStore;
-  missing: MissingVariables;
-}): TransactionalPorts['reports'] {
-  const writer = new CommandWriter({
-    // What is not acknowledged may be in the log, or not.
-    publish: (records) => publisher.publish(records).catch(() => records),
-    gateway: randomBytes(8).toString('hex'),
-  });
-  const warn = (code: string, message: string) => (error: unknown) =>
-    log.warn({ err: error, code }, message);
-  return {
-    dead: (of) => {
-      void reportDeadAddresses(writer, of).then((lost) => {
-        if (lost > 0)
-          log.warn(
-            { code: 'dead_addresses_unreported', account_id: of.accountId, count: lost },
-            'addresses that a provider calls dead could not be reported; the next message to them does',
-          );
-      });
-    },
-    broken: (sender, reason) => {
-      senderStore
-        .markBroken(sender, reason)
-        .catch(warn('sender_unmarked', 'a sender that its provider refuses could not be marked'));
-    },
-    working: (sender) => {
-      senderStore
-        .markWorking(sender)
-        .catch(warn('sender_unmarked', 'a sender that works again could not be marked'));
-    },
-    missing: (template, names) => missing.count(template, names),
-    problem: (error, { accountId, code }) =>
-      log.warn(
-        { err: error, code, account_id: accountId },
-        'a transactional message could not be sent or stored as it should',
-      ),
   };
 }
 

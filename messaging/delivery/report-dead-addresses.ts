@@ -7,7 +7,7 @@ import type { CommandWriter } from '../../ingest/command-writer.ts';
 import { addressText } from '../recipients/targets.ts';
 import type { DeadTarget } from './deliver.ts';
 
-interface DeadAddresses {
+export interface DeadAddresses {
   accountId: number;
   channel: Channel;
   /** Under which the registration, or the message, was. */

@@ -1,6 +1,6 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
 import type { JsonObject } from '../../events/json.ts';
-import type { DeadTarget } from '../delivery/deliver.ts';
+import type { DeliveryReports } from '../delivery/delivery-reports.ts';
 import type { MessagesToPrepare, Prepared } from '../delivery/prepare-messages.ts';
 import type { Resolved, WantedRecipient } from '../recipients/resolved.ts';
 import type { OpenSender } from '../senders/senders.ts';
@@ -41,19 +41,7 @@ export interface TransactionalPorts {
   /** Undefined: the channel is not configured. */
   sender: (accountId: number, channel: Channel) => Promise<OpenSender | undefined>;
   prepare: (of: MessagesToPrepare) => Promise<Prepared[]>;
-  reports: {
-    dead: (of: {
-      accountId: number;
-      channel: Channel;
-      userId: string;
-      dead: readonly DeadTarget[];
-      calledAt: number;
-    }) => void;
-    /** The provider refuses the sender: somebody must act. */
-    broken: (sender: SenderName, reason: string) => void;
-    /** A sender that was broken sends again. */
-    working: (sender: SenderName) => void;
-    missing: (template: TemplateVersion, names: readonly string[]) => void;
+  reports: DeliveryReports & {
     /** A store failed, or a message cannot be prepared. */
     problem: (error: unknown, of: { accountId: number; code: string }) => void;
   };
@@ -64,10 +52,4 @@ export interface TransactionalPorts {
   /** A number that no other reservation has. */
   newFence: () => number;
   wait: (ms: number) => Promise<void>;
-}
-
-export interface SenderName {
-  accountId: number;
-  channel: Channel;
-  revision: number;
 }
