@@ -1,4 +1,10 @@
-import { afterAttempt, CLOSED, phaseOf, type BreakerPhase, type BreakerState } from '../../platform/breaker.ts';
+import {
+  afterAttempt,
+  CLOSED,
+  phaseOf,
+  type BreakerPhase,
+  type BreakerState,
+} from '../../platform/breaker.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { errorText, WAITING, type Delivery, type Outcome } from './delivery.ts';
 import type { RelayLimits } from './limits.ts';
