@@ -67,6 +67,8 @@ interface ServiceRow {
   folder: string;
   /** What must be up or done before its first start. */
   needs: readonly ('redis' | SetupStep)[];
+  /** Part of `./ravand up` only: an installation has none. */
+  isLocal?: true;
 }
 
 /** Every service, in the direction of the events. Each is one process. */
@@ -138,11 +140,17 @@ export const SERVICES = [
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
   { name: 'control-plane', folder: 'control-plane', needs: ['redis', 'migrate-postgres'] },
+  { name: 'sandbox', folder: 'deploy/sandbox', needs: [], isLocal: true },
 ] as const satisfies readonly ServiceRow[];
 
 export type ServiceName = (typeof SERVICES)[number]['name'];
 
 export const SERVICE_NAMES: readonly ServiceName[] = SERVICES.map(({ name }) => name);
+
+/** The services of an installation: what is monitored. */
+export const INSTALLED_SERVICES: readonly ServiceName[] = SERVICES.flatMap((row) =>
+  'isLocal' in row ? [] : [row.name],
+);
 
 export const GROUP = {
   normaliser: 'normaliser',

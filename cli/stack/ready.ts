@@ -34,6 +34,8 @@ export interface Ready {
   ingest_url: string;
   base_url: string;
   panel_url: string;
+  /** The messages that the demo account sends, as a page and as a list. */
+  sandbox_url: string;
   clickhouse_url: string;
   clickhouse_database: string;
   kafka_brokers: string;

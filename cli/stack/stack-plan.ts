@@ -16,6 +16,8 @@ export interface StackPlan {
   http_addr: string;
   public_api_addr: string;
   panel_addr: string;
+  sandbox_addr: string;
+  sandbox_smtp_addr: string;
   /** What the stack's own broker asks for (LOCAL_KAFKA_SASL). */
   kafka_login?: { username: string; password: string } | undefined;
   /** Whether external brokers use TLS. */

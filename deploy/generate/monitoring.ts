@@ -1,4 +1,4 @@
-import { SERVICE_NAMES } from '../../schemas/topology.ts';
+import { INSTALLED_SERVICES } from '../../schemas/topology.ts';
 
 interface Variable {
   name: string;
@@ -17,7 +17,7 @@ const PER_SERVICE =
 /** deploy/alerts/prometheus.example.yml with a scrape job for each service of the topology. */
 export function prometheusExample(current: string): string {
   const head = current.slice(0, current.indexOf('scrape_configs:'));
-  const jobs = SERVICE_NAMES.map(
+  const jobs = INSTALLED_SERVICES.map(
     (name, at) =>
       `  - job_name: ${name}\n    static_configs: [{ targets: ['127.0.0.1:${FIRST_PORT + at}'] }]\n`,
   );
@@ -34,7 +34,7 @@ export function dashboard(current: string): string {
     name: 'service',
     type: 'custom',
     label: 'Service',
-    query: SERVICE_NAMES.join(','),
+    query: INSTALLED_SERVICES.join(','),
     multi: true,
     includeAll: true,
     current: { text: 'All', value: '$__all' },

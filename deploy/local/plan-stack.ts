@@ -67,6 +67,8 @@ export async function planStack(
   const http_addr = await listener('HTTP_ADDR', 8080);
   const public_api_addr = await listener('PUBLIC_API_ADDR', 8081);
   const panel_addr = await listener('PANEL_ADDR', 8082);
+  const sandbox_addr = `${LOOPBACK}:${await reserve('sandbox')}`;
+  const sandbox_smtp_addr = `${LOOPBACK}:${await reserve('sandbox-smtp')}`;
   const broker = await own('kafka', 'KAFKA_BROKERS');
   const kafka = broker && { ...broker, controllerPort: await reserve('kafka-controller') };
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
@@ -99,6 +101,8 @@ export async function planStack(
       http_addr,
       public_api_addr,
       panel_addr,
+      sandbox_addr,
+      sandbox_smtp_addr,
       admin_ports,
       settings: planning.settings,
       own: { kafka, clickhouse, postgres, redis },

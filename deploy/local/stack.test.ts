@@ -20,6 +20,8 @@ const plan: StackPlan = {
   http_addr: 'localhost:8080',
   public_api_addr: 'localhost:8081',
   panel_addr: 'localhost:8082',
+  sandbox_addr: '127.0.0.1:8083',
+  sandbox_smtp_addr: '127.0.0.1:2525',
   kafka_tls: false,
   spool_dir: '/spool',
   admin_ports: Object.fromEntries(SERVICE_NAMES.map((name, index) => [name, 21_000 + index])),

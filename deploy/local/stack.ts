@@ -1,4 +1,4 @@
-import { formatAddress, type Address } from '../../platform/setting-kinds.ts';
+import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
 import type { Home } from '../../cli/stack/home.ts';
@@ -125,6 +125,12 @@ export function serviceEnv({
     HTTP_ADDR: plan.http_addr,
     PUBLIC_API_ADDR: plan.public_api_addr,
     PANEL_ADDR: plan.panel_addr,
+    SANDBOX_ADDR: plan.sandbox_addr,
+    SANDBOX_SMTP_ADDR: plan.sandbox_smtp_addr,
+    OUTBOUND_ALLOW_HOSTS: [
+      ...splitList(process.env['OUTBOUND_ALLOW_HOSTS'] ?? ''),
+      ...[plan.sandbox_addr, plan.sandbox_smtp_addr],
+    ].join(','),
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
     PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',

@@ -1,4 +1,5 @@
-import { markup, page } from './page.ts';
+import { markup } from '../../platform/http/markup.ts';
+import { page } from './page.ts';
 
 /** Nothing can be read or recorded: the person's next try may succeed. */
 export const UNAVAILABLE_PAGE = page({

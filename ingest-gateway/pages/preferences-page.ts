@@ -2,7 +2,8 @@ import type { Channel } from '../../events/channels/channel-change.ts';
 import type { ConsentState } from '../../events/channels/chosen-consents.ts';
 import type { TextAnswer } from '../tracking/text-answer.ts';
 import { CHANNEL_NAMES, senderName } from './channel-names.ts';
-import { markup, page, type Html } from './page.ts';
+import { markup, type Html } from '../../platform/http/markup.ts';
+import { page } from './page.ts';
 
 /** The version of what a person reads before saving; it changes with the words below. */
 export const PREFERENCES_TEXT = 'preferences-fa-1';

@@ -1,7 +1,8 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
 import type { TextAnswer } from '../tracking/text-answer.ts';
 import { CHANNEL_NAMES, senderName } from './channel-names.ts';
-import { markup, page, type Html } from './page.ts';
+import { markup, type Html } from '../../platform/http/markup.ts';
+import { page } from './page.ts';
 
 /** The version of what a person reads before unsubscribing; it changes with the words below. */
 export const UNSUBSCRIBE_TEXT = 'unsubscribe-fa-1';

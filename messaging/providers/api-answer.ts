@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../events/json.ts';
 import type { ApiClient, ApiResult } from '../../platform/outbound/api-client.ts';
 import { detailWithout } from './detail.ts';
+import { ForeignAddresses } from './foreign-addresses.ts';
 import type { ProviderAnswer } from './provider.ts';
 import { retryAfterMs } from './retry-after.ts';
 
+/** A reason of `broken` that the content or the address of one message may cause. */
+export const UNCLEAR = 'unclear';
 /** In total for one request, ms. */
 const REQUEST_MS = 30_000;
 
@@ -16,20 +19,35 @@ interface ApiCall {
   secret: string;
   /** Whether the provider recognises a message that it gets again. */
   isIdempotent: boolean;
+  /** The recipient. */
+  address: string;
+  /** Of the sender: what may be the fault of the message alone does not stop it at once. */
+  faults: ForeignAddresses;
   /** ms since the epoch */
   now: () => number;
   /** What an answer in JSON means; undefined: what its status means. */
   read: (json: JsonObject, status: number) => ProviderAnswer | undefined;
 }
 
+/** Of one sender. */
+export function messageFaults(): ForeignAddresses {
+  return new ForeignAddresses({ kind: 'rejected', reason: 'rejected_by_provider' });
+}
+
 /** One request to a provider with a JSON API, and what it came to. Never rejects. */
 export async function callApi(client: ApiClient, call: ApiCall): Promise<ProviderAnswer> {
   const { url, headers, body, signal } = call;
   const result = await client.post({ url, headers, body, signal, timeout: REQUEST_MS });
-  const answer = answerOf(result, call);
+  const answer = decided(answerOf(result, call), call);
   return answer.kind === 'accepted'
     ? answer
     : { ...answer, detail: detailWithout(call.secret, answer.detail) };
+}
+
+function decided(answer: ProviderAnswer, { address, faults }: ApiCall): ProviderAnswer {
+  if (answer.kind === 'accepted') faults.accepted();
+  const isUnclear = answer.kind === 'broken' && answer.reason === UNCLEAR;
+  return isUnclear ? faults.refused(address, answer.detail) : answer;
 }
 
 function answerOf(result: ApiResult, call: ApiCall): ProviderAnswer {
@@ -38,7 +56,11 @@ function answerOf(result: ApiResult, call: ApiCall): ProviderAnswer {
   const afterMs = retryAfterMs(result.headers['retry-after'], call.now());
   const { status, body } = result;
   const answered = { status, detail: `HTTP ${status} ${body}`, afterMs };
-  return (json && call.read(json, status)) ?? answerOfStatus(answered, call);
+  if (json) return call.read(json, status) ?? answerOfStatus(answered, call);
+  // A firewall before an API answers so to texts that it does not like.
+  return status === 403
+    ? { kind: 'broken', reason: UNCLEAR, detail: answered.detail }
+    : answerOfStatus(answered, call);
 }
 
 /** What it means that a request to the provider's own URL has no answer. */

@@ -5,6 +5,7 @@ import { escapeMarkdown } from './bale/escape-markdown.ts';
 import { openEitaa } from './eitaa/eitaa.ts';
 import { openRubika } from './rubika/rubika.ts';
 import type { ProviderAnswer, RenderedContent } from './provider.ts';
+import { answerTable } from './testing/answer-table.ts';
 import { messageTo, providerDeps } from './testing/provider-deps.ts';
 
 afterEach(closeAll);
@@ -41,6 +42,9 @@ async function sendWith(
   return { answer, received: shown };
 }
 
+const rowsOf = (name: string) =>
+  answerTable(name).map(({ status, code, expected }) => [status, code, expected] as const);
+
 const JSON_TYPE = 'application/json';
 
 describe('bale', () => {
@@ -63,27 +67,19 @@ describe('bale', () => {
     expect(received[0]?.body).toContain('"chat_id":"@shop"');
   });
 
-  test.each<[string, number, object, Partial<ProviderAnswer>]>([
-    ['no such group or user', 404, {}, { kind: 'dead_address', reason: 'chat_closed' }],
-    ['Forbidden: bot was blocked by the user', 403, {}, { kind: 'dead_address' }],
-    ['Bad Request: chat not found', 400, {}, { kind: 'dead_address' }],
-    ['Bad Request: message is too long', 400, {}, { kind: 'rejected' }],
-    ['Forbidden', 403, {}, { kind: 'rejected' }],
-    ['Unauthorized', 401, {}, { kind: 'broken', reason: 'credentials' }],
-    ['Not Found', 404, {}, { kind: 'broken', reason: 'credentials' }],
-    [
-      'Too Many Requests',
-      429,
-      { parameters: { retry_after: 4 } },
-      { kind: 'retry', reason: 'rate_limited', afterMs: 4000 },
-    ],
-    ['Too Many Requests', 429, {}, { kind: 'retry', reason: 'rate_limited' }],
-    ['Internal', 500, {}, { kind: 'retry', reason: 'unavailable' }],
-  ])('refuses with "%s" (%i)', async (description, error_code, more, expected) => {
-    const body = { ok: false, error_code, description, ...more };
+  test.each(rowsOf('bale'))('answers %i %s: that is %j', async (status, code, expected) => {
+    const seconds = /^retry_after (\d+)$/.exec(code)?.[1];
+    const parameters = seconds === undefined ? {} : { retry_after: Number(seconds) };
+    const refusal = { ok: false, error_code: status, description: code, parameters };
+    const body = status === 200 ? ok[1] : refusal;
     // The code of the body counts, whatever the HTTP status is.
-    for (const status of [error_code, 200])
-      expect((await sendWith('bale', [[status, body]])).answer).toMatchObject(expected);
+    for (const httpStatus of [status, 200])
+      expect((await sendWith('bale', [[httpStatus, body]])).answer).toMatchObject(expected);
+  });
+
+  test('refuses without a code: the message is refused', async () => {
+    const { answer } = await sendWith('bale', [[200, { ok: false }]]);
+    expect(answer).toMatchObject({ kind: 'rejected' });
   });
 
   test('shows texts as they are: what came from a variable formats nothing', () => {
@@ -134,15 +130,10 @@ describe('eitaa', () => {
     expect(answer).toEqual({ kind: 'accepted', providerMessageId: '' });
   });
 
-  test.each<[number, object, Partial<ProviderAnswer>]>([
-    [200, { description: 'allows_write_to_pm' }, { kind: 'rejected' }],
-    [400, { error_code: 400, description: 'x' }, { kind: 'rejected' }],
-    [200, { error_code: 401 }, { kind: 'broken', reason: 'credentials' }],
-    [200, { error_code: 429 }, { kind: 'retry', reason: 'rate_limited' }],
-    [500, {}, { kind: 'retry' }],
-  ])('refuses with HTTP %i and %j', async (status, body, expected) => {
-    const { answer } = await sendWith('eitaa', [[status, { ok: false, ...body }]]);
-    expect(answer).toMatchObject(expected);
+  test.each(rowsOf('eitaa'))('answers %i %s: that is %j', async (status, code, expected) => {
+    const body = status === 200 ? ok[1] : { ok: false, error_code: status, description: code };
+    for (const httpStatus of [status, 200])
+      expect((await sendWith('eitaa', [[httpStatus, body]])).answer).toMatchObject(expected);
   });
 });
 
@@ -175,6 +166,11 @@ describe('rubika', () => {
     const { answer, received } = await sendWith('rubika', [refused('ERROR'), ok]);
     expect(answer.kind).toBe('accepted');
     expect(received).toHaveLength(2);
+  });
+
+  test.each(rowsOf('rubika'))('answers %i %s: that is %j', async (status, code, expected) => {
+    const { answer } = await sendWith('rubika', [[status, { status: code, data: {} }]]);
+    expect(answer).toMatchObject(expected);
   });
 
   test('limits its rate with a status', async () => {

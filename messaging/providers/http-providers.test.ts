@@ -4,12 +4,14 @@ import { atEnd, closeAll, listen, receiver } from '../../platform/outbound/recei
 import type { Channel } from '../../events/channels/channel-change.ts';
 import type { Provider, ProviderAnswer, Target } from './provider.ts';
 import { openProvider } from './registry.ts';
+import { answerTable } from './testing/answer-table.ts';
 import { messageTo, providerDeps } from './testing/provider-deps.ts';
 
 afterEach(closeAll);
 
 const SECRET = 'secret:key/1';
 const UNUSED_PORT = 1;
+const TABLE = answerTable('JSON APIs').map((row) => [row.status, row.code, row.expected] as const);
 
 const PROVIDERS: readonly { name: string; channel: Channel; to: Target; isIdempotent?: true }[] = [
   {
@@ -59,33 +61,31 @@ describe.each(PROVIDERS)('$name', ({ name, channel, to, isIdempotent = false }) 
       () => tcp((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{')),
       { kind: 'unknown' },
     ],
-    ['accepts with a page', () => http(200, '<html>'), { kind: 'unknown' }],
     ['accepts with JSON of another form', () => http(200, '[1]'), { kind: 'unknown' }],
     ['accepts with nothing', () => http(200, ''), { kind: 'unknown' }],
-    [
-      'limits the rate and says until when',
-      () => http(429, 'slow down', { 'retry-after': '7' }),
-      { kind: 'retry', reason: 'rate_limited', afterMs: 7000 },
-    ],
-    [
-      'is overloaded and says until when',
-      () => http(503, '', { 'retry-after': '3' }),
-      { kind: 'retry', reason: 'unavailable', afterMs: 3000 },
-    ],
-    ['has a fault', () => http(500, '<html>'), { kind: 'retry', reason: 'unavailable' }],
-    [
-      'is behind a gateway that lost its answer',
-      () => http(504, '<html>'),
-      { kind: isIdempotent ? 'retry' : 'unknown' },
-    ],
-    ['does not know the key', () => http(401, ''), { kind: 'broken', reason: 'credentials' }],
-    [
-      'redirects: the key goes nowhere else',
-      () => http(307, '', { location: 'http://127.0.0.1:2/' }),
-      { kind: 'broken', reason: 'wrong_url' },
-    ],
-    ['refuses the message', () => http(400, 'no'), { kind: 'rejected' }],
   ])('%s', async (_, start, expected) => expect(await send(await start())).toMatchObject(expected));
+
+  test.each(TABLE)('answers %i %s without JSON: that is %j', async (status, code, expected) => {
+    const isOwnGateway = isIdempotent && (status === 502 || status === 504);
+    const headers = { location: 'http://127.0.0.1:2/', 'retry-after': code.split(' ')[1] ?? '' };
+    const answer = await send(await http(status, '<html>', headers));
+    expect(answer).toMatchObject(isOwnGateway ? { kind: 'retry' } : expected);
+  });
+
+  test('answers 403 to a message after it took another one: the sender goes on', async () => {
+    const body = { ok: true, status: 'OK', return: { status: 200 }, entries: [{ messageid: 1 }] };
+    let calls = 0;
+    const { port } = await receiver((_, response) =>
+      ++calls === 1 ? response.end(JSON.stringify(body)) : response.writeHead(403).end('<html>'),
+    );
+    const opened = provider(port);
+    const { signal } = new AbortController();
+    expect(await opened.send(messageTo(to), { signal })).toMatchObject({ kind: 'accepted' });
+    expect(await opened.send(messageTo(to), { signal })).toMatchObject({
+      kind: 'rejected',
+      reason: 'rejected_by_provider',
+    });
+  });
 
   test('that does not answer is left when the caller stops: the message may have arrived', async () => {
     const stop = new AbortController();

@@ -11,6 +11,7 @@ import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './
 import type { DemoKeys } from '../../cli/stack/ready.ts';
 import { seedMember } from './member-seed.ts';
 import { seedRelay } from './relay-seed.ts';
+import { seedSenders, type SandboxAddresses } from './sender-seed.ts';
 import { seedWebhooks } from './webhook-seed.ts';
 
 /** Retention of the demo account, days: the TTL of the events table (ingest 2.4). */
@@ -26,14 +27,16 @@ export async function seedDemo(input: {
   /** Undefined: connections are not enabled, and the demo account has none. */
   sealer: Sealer | undefined;
   kept: DemoKeys | undefined;
+  sandbox: SandboxAddresses;
   now: number;
 }): Promise<DemoKeys> {
-  const { database, sealer, kept } = input;
+  const { database, sealer, kept, sandbox } = input;
   const keys = kept && (await isKnown(database, kept)) ? kept : await makeKeys(input);
   const { account_id: accountId, app_id: appId } = keys;
   const webhooks = sealer
     ? await seedWebhooks({ database, sealer, accountId, appId, kept: keys.webhooks })
     : {};
+  await seedSenders({ database, sealer, accountId, sandbox });
   const member = await seedMember({ database, accountId, kept: kept?.member });
   return { ...keys, webhooks, member };
 }

@@ -10,6 +10,7 @@ const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
   'ingest-gateway': (plan) => plan.http_addr,
   'management-api': (plan) => plan.public_api_addr,
   'control-plane': (plan) => plan.panel_addr,
+  sandbox: (plan) => plan.sandbox_addr,
 };
 
 /**

@@ -7,6 +7,7 @@ import {
   topicSettings,
 } from '../../../platform/settings-common.ts';
 import type { SettingsTable } from '../../../platform/settings.ts';
+import { sandboxAddresses } from '../../sandbox/config.ts';
 import { settingsFor } from '../process-environment.ts';
 import type { Step } from './service.ts';
 
@@ -47,7 +48,7 @@ const rows: readonly StepRow[] = [
     title: 'demo account',
     needs: ['migrate-postgres'],
     script: 'demo-account.ts',
-    settings: { ...postgresSettings, ...sealingSettings },
+    settings: { ...postgresSettings, ...sealingSettings, ...sandboxAddresses },
   },
 ];
 

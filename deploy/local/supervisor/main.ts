@@ -33,6 +33,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   ingest_url: urlOfListener(plan.http_addr),
   base_url: urlOfListener(plan.public_api_addr),
   panel_url: urlOfListener(plan.panel_addr),
+  sandbox_url: urlOfListener(plan.sandbox_addr),
   clickhouse_url: plan.clickhouse_url,
   clickhouse_database: plan.clickhouse_database,
   kafka_brokers: plan.kafka_brokers,

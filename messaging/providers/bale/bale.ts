@@ -1,6 +1,6 @@
 import { jsonObject, type JsonObject } from '../../../events/json.ts';
 import { ApiClient } from '../../../platform/outbound/api-client.ts';
-import { answerOfStatus, callApi } from '../api-answer.ts';
+import { answerOfStatus, callApi, messageFaults, UNCLEAR } from '../api-answer.ts';
 import { chatText } from '../chat-text.ts';
 import { ConfigFields } from '../config-fields.ts';
 import type { Opening } from '../opening.ts';
@@ -13,6 +13,7 @@ interface BaleConfig {
 }
 
 const MAX_CHARACTERS = 4096;
+const MAX_AFTER_MS = 86_400_000;
 /** The chat does not exist for this bot, or the person closed it (public code; not documented). */
 const DEAD_CHAT = /no such group or user|chat not found|user not found|bot was blocked/i;
 
@@ -23,6 +24,7 @@ export function parseBaleConfig(json: unknown): BaleConfig {
 /** A bot of Bale (docs.bale.ai). The secret is the token of the bot, which is in the path. */
 export function openBale(config: BaleConfig, { channel, secret, deps }: Opening): Provider {
   const client = new ApiClient(deps.guard);
+  const faults = messageFaults();
   const url = `${config.url}/bot${encodeURIComponent(secret)}/sendMessage`;
   return {
     channel,
@@ -35,6 +37,7 @@ export function openBale(config: BaleConfig, { channel, secret, deps }: Opening)
       if (refused) return refused;
       return await callApi(client, {
         ...{ url, signal, secret, isIdempotent: false, now: deps.now, read: answerOf },
+        ...{ faults, address: to.chatId },
         headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ chat_id: numericId(to.chatId), text }),
       });
@@ -64,11 +67,17 @@ function answerOf(json: JsonObject, httpStatus: number): ProviderAnswer | undefi
   const detail = `${code} ${description}`;
   const seconds = jsonObject(json['parameters'])?.['retry_after'];
   if (typeof seconds === 'number' && seconds >= 0)
-    return { kind: 'retry', reason: 'rate_limited', detail, afterMs: seconds * 1000 };
+    return {
+      kind: 'retry',
+      reason: 'rate_limited',
+      detail,
+      afterMs: Math.min(seconds * 1000, MAX_AFTER_MS),
+    };
   if (DEAD_CHAT.test(description)) return { kind: 'dead_address', reason: 'chat_closed', detail };
-  // A token that the API does not know is a path that it does not have.
-  if (code === 404) return { kind: 'broken', reason: 'credentials', detail };
+  // A token that the API does not know, or a chat in words that are not known here.
+  if (code === 404) return { kind: 'broken', reason: UNCLEAR, detail };
   // Of one chat: the bot itself is known.
-  if (code === 403) return { kind: 'rejected', reason: 'rejected_by_provider', detail };
+  if (code === 403 || code < 400)
+    return { kind: 'rejected', reason: 'rejected_by_provider', detail };
   return answerOfStatus({ status: code, detail }, { isIdempotent: false });
 }

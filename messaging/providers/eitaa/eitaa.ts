@@ -1,6 +1,6 @@
 import { jsonObject, type JsonObject } from '../../../events/json.ts';
 import { ApiClient } from '../../../platform/outbound/api-client.ts';
-import { answerOfStatus, callApi } from '../api-answer.ts';
+import { answerOfStatus, callApi, messageFaults } from '../api-answer.ts';
 import { chatText } from '../chat-text.ts';
 import { ConfigFields } from '../config-fields.ts';
 import type { Opening } from '../opening.ts';
@@ -21,6 +21,7 @@ export function parseEitaaConfig(json: unknown): EitaaConfig {
  */
 export function openEitaa(config: EitaaConfig, { channel, secret, deps }: Opening): Provider {
   const client = new ApiClient(deps.guard);
+  const faults = messageFaults();
   const requestTo = (chatId: string, text: string) =>
     /^\d{1,15}$/.test(chatId)
       ? {
@@ -42,6 +43,7 @@ export function openEitaa(config: EitaaConfig, { channel, secret, deps }: Openin
       return await callApi(client, {
         ...requestTo(to.chatId, chatText(content)),
         ...{ signal, secret, isIdempotent: false, now: deps.now, read: answerOf },
+        ...{ faults, address: to.chatId },
       });
     },
     close() {

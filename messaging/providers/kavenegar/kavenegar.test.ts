@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { atEnd, closeAll, receiver } from '../../../platform/outbound/receivers.ts';
 import type { ProviderAnswer } from '../provider.ts';
+import { answerTable } from '../testing/answer-table.ts';
 import { messageTo, providerDeps } from '../testing/provider-deps.ts';
 import { openKavenegar } from './kavenegar.ts';
 import { localIdOf } from './local-id.ts';
@@ -58,23 +59,14 @@ test('a localid has 63 bits and is never 0', () => {
 });
 
 describe('return.status', () => {
-  test.each<[number[], Partial<ProviderAnswer>]>([
-    [[402, 409, 429, 451], { kind: 'retry' }],
-    [[411], { kind: 'dead_address', reason: 'invalid_number' }],
-    [
-      [400, 406, 412, 413, 414, 417, 419, 420, 422, 424, 431, 432],
-      { kind: 'rejected', reason: 'rejected_by_provider' },
-    ],
-    [[401, 403, 407, 416, 426, 427, 501], { kind: 'broken', reason: 'credentials' }],
-    [[418], { kind: 'broken', reason: 'credit' }],
-    [[404], { kind: 'broken', reason: 'wrong_url' }],
-    [[500, 599], { kind: 'retry' }],
-    [[499], { kind: 'rejected' }],
-  ])('%j is %j', async (statuses, expected) => {
-    for (const status of statuses) {
-      const { answers } = await sendTo(() => refused(status));
-      expect({ status, ...answers[0] }).toMatchObject({ status, ...expected });
-    }
+  const rows = answerTable('kavenegar').map(
+    ({ status, code, expected }) => [status, code, expected] as const,
+  );
+
+  test.each(rows)('%i %s is %j', async (status, code, expected) => {
+    const delivery = /^delivery (\d+)$/.exec(code)?.[1];
+    const answer = status === 200 ? accepted(Number(delivery ?? 1)) : refused(status);
+    expect((await sendTo(() => answer)).answers[0]).toMatchObject(expected);
   });
 
   test('says more than the HTTP status beside it', async () => {
@@ -91,19 +83,6 @@ describe('return.status', () => {
       kind: 'dead_address',
     });
   });
-});
-
-test.each([
-  [1, 'accepted'],
-  [5, 'accepted'],
-  [10, 'accepted'],
-  [6, 'rejected'],
-  [11, 'rejected'],
-  [13, 'rejected'],
-  [14, 'rejected'],
-])('a message that was handed over before and has status %i is %s', async (status, kind) => {
-  const { answers } = await sendTo(() => accepted(status));
-  expect(answers[0]?.kind).toBe(kind);
 });
 
 test('a text that is too long is not sent', async () => {

@@ -1,6 +1,6 @@
 import { jsonObject, type JsonObject } from '../../../events/json.ts';
 import { ApiClient } from '../../../platform/outbound/api-client.ts';
-import { callApi } from '../api-answer.ts';
+import { callApi, messageFaults } from '../api-answer.ts';
 import { ConfigFields } from '../config-fields.ts';
 import type { Opening } from '../opening.ts';
 import type { Provider, ProviderAnswer, ProviderMessage } from '../provider.ts';
@@ -33,10 +33,12 @@ export function openKavenegar(
   { channel, secret, deps }: Opening,
 ): Provider {
   const client = new ApiClient(deps.guard);
+  const faults = messageFaults();
   const url = `${config.url}/v1/${encodeURIComponent(secret)}/sms/send.json`;
   const send = (message: ProviderMessage, number: string, signal: AbortSignal) =>
     callApi(client, {
       ...{ url, signal, secret, isIdempotent: true, now: deps.now, read: answerOf },
+      ...{ faults, address: number },
       headers: { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' },
       body: new URLSearchParams({
         receptor: number,

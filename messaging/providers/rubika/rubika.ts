@@ -2,7 +2,7 @@ import { truncateBytes } from '../../../events/bytes.ts';
 import { jsonObject, type JsonObject } from '../../../events/json.ts';
 import { backoffDelay, delay } from '../../../platform/backoff.ts';
 import { ApiClient } from '../../../platform/outbound/api-client.ts';
-import { callApi } from '../api-answer.ts';
+import { callApi, messageFaults } from '../api-answer.ts';
 import { chatText } from '../chat-text.ts';
 import { ConfigFields } from '../config-fields.ts';
 import type { Opening } from '../opening.ts';
@@ -31,6 +31,7 @@ export function openRubika(
   { channel, accountId, secret, deps }: Opening,
 ): Provider {
   const client = new ApiClient(deps.guard);
+  const faults = messageFaults();
   const url = `${config.url}/v3/${encodeURIComponent(secret)}/sendMessage`;
   const reported = new Set<string>();
   const reportStatus = (status: string) => {
@@ -44,6 +45,7 @@ export function openRubika(
   const attempt = (chatId: string, text: string, signal: AbortSignal) =>
     callApi(client, {
       ...{ url, signal, secret, isIdempotent: false, now: deps.now, read: answerOf },
+      ...{ faults, address: chatId },
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ chat_id: chatId, text }),
     });

@@ -3,6 +3,7 @@ import { createServer, type Pdu, type Session } from 'smpp';
 import { afterEach, describe, expect, test } from 'vitest';
 import { atEnd, closeAll, listen } from '../../../platform/outbound/receivers.ts';
 import type { Provider, ProviderAnswer } from '../provider.ts';
+import { answerTable } from '../testing/answer-table.ts';
 import { messageTo, providerDeps } from '../testing/provider-deps.ts';
 import { bindFailure, refusalOf } from './classify.ts';
 import { parseSmppConfig } from './config.ts';
@@ -108,24 +109,15 @@ test('an enquiry of the message centre is answered', async () => {
 });
 
 describe('a message centre that', () => {
-  const status = (command_status: number) => (pdu: Pdu, session: Session) =>
-    session.send(pdu.response({ command_status }));
+  const rows = answerTable('smpp').map((row) => [row.status, row.code, row.expected] as const);
+
+  test.each(rows)('answers %i %s: that is %j', async (command_status, code, expected) => {
+    const refuse = (pdu: Pdu, session: Session) => session.send(pdu.response({ command_status }));
+    const script = code.startsWith('bind') ? { bind: refuse } : { submit: refuse };
+    expect((await sendTo(script)).answer).toMatchObject(expected);
+  });
 
   test.each<[string, Centre, Partial<ProviderAnswer>]>([
-    [
-      'throttles',
-      { submit: status(0x58) },
-      { kind: 'retry', reason: 'rate_limited', afterMs: 1000 },
-    ],
-    ['has a full queue', { submit: status(0x14) }, { kind: 'retry' }],
-    ['failed to submit', { submit: status(0x45) }, { kind: 'retry' }],
-    [
-      'does not know the number',
-      { submit: status(0x0b) },
-      { kind: 'dead_address', reason: 'invalid_number' },
-    ],
-    ['refuses the sender', { submit: status(0x0a) }, { kind: 'broken', reason: 'sender_refused' }],
-    ['refuses the message', { submit: status(0xff) }, { kind: 'rejected' }],
     [
       'cuts the connection after the message',
       { submit: (_, session) => session.destroy() },
@@ -135,16 +127,6 @@ describe('a message centre that', () => {
       'answers nonsense',
       { submit: (_, session) => session.socket.write(Buffer.alloc(64, 0xff)) },
       { kind: 'unknown' },
-    ],
-    [
-      'does not know the password',
-      { bind: (pdu, session) => session.send(pdu.response({ command_status: 0x0e })) },
-      { kind: 'broken', reason: 'credentials' },
-    ],
-    [
-      'still has the session of another process',
-      { bind: (pdu, session) => session.send(pdu.response({ command_status: 0x05 })) },
-      { kind: 'retry', reason: 'unreachable' },
     ],
     [
       'cuts the connection at the bind',

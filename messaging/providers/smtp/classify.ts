@@ -50,13 +50,19 @@ function refusalOf(reply: number, command: string, detail: string): Refusal {
     return { kind: 'retry', reason: 'unreachable', detail };
   if (status === '5.3.4' || (reply === 552 && !status.startsWith('5.2')))
     return { kind: 'rejected', reason: 'too_large', detail };
-  if (reply === 530) return { kind: 'broken', reason: 'credentials', detail };
+  if (reply === 530 && command !== 'RCPT TO')
+    return { kind: 'broken', reason: 'credentials', detail };
   // Before the recipient is known: it concerns every message of the sender.
   if (command === 'MAIL FROM') return { kind: 'broken', reason: 'sender_refused', detail };
   if (status === '5.2.2') return { kind: 'retry', reason: 'mailbox_full', detail };
   if (classifyFailure({ status, text: detail }) === 'hard')
     return { kind: 'dead_address', reason: `hard_bounce ${status}`.trim(), detail };
-  if (command === 'RCPT TO' && status.startsWith('5.7') && NEEDS_LOGIN.test(detail))
+  // A server that asks the recipient's server repeats its words, so these may be anybody's.
+  if (
+    command === 'RCPT TO' &&
+    NEEDS_LOGIN.test(detail) &&
+    (reply === 530 || status.startsWith('5.7'))
+  )
     return { kind: 'broken', reason: 'relay_denied', detail };
   return { kind: 'rejected', reason: 'rejected_by_provider', detail };
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { atEnd, closeAll } from '../../../platform/outbound/receivers.ts';
 import type { Provider, ProviderAnswer } from '../provider.ts';
+import { answerTable } from '../testing/answer-table.ts';
 import { messageTo, providerDeps } from '../testing/provider-deps.ts';
 import { parseSmtpConfig } from './config.ts';
 import { openSmtp } from './smtp.ts';
@@ -63,80 +64,54 @@ describe('an attempt at a server that', () => {
       { kind: 'unknown', reason: 'no_answer' },
     ],
     ['answers nonsense after the final dot', { content: 'yes' }, { kind: 'unknown' }],
-    ['refuses the sender', { MAIL: '550 5.7.1 no' }, { kind: 'broken', reason: 'sender_refused' }],
-    ['defers the sender', { MAIL: '450 4.7.1 later' }, { kind: 'retry', reason: 'deferred' }],
-    ['wants a login', { MAIL: '530 5.7.0 login' }, { kind: 'broken', reason: 'credentials' }],
-    [
-      'does not know the recipient',
-      { RCPT: '550 5.1.1 no such user' },
-      { kind: 'dead_address', reason: 'hard_bounce 5.1.1' },
-    ],
-    [
-      'does not know the recipient, without an enhanced code',
-      { RCPT: '550 unknown user' },
-      { kind: 'dead_address', reason: 'hard_bounce' },
-    ],
-    ['has disabled the mailbox', { RCPT: '550 5.2.1 disabled' }, { kind: 'dead_address' }],
-    ['has no such domain', { RCPT: '550 5.1.10 null mx' }, { kind: 'dead_address' }],
-    ['has a full mailbox', { RCPT: '552 5.2.2 full' }, { kind: 'retry', reason: 'mailbox_full' }],
-    ['defers the recipient', { RCPT: '451 4.7.1 greylisted' }, { kind: 'retry' }],
-    [
-      'does not relay for us',
-      { RCPT: '554 5.7.1 Relay access denied' },
-      { kind: 'broken', reason: 'relay_denied' },
-    ],
-    ['has a policy', { RCPT: '550 5.7.1 blocked by policy' }, { kind: 'rejected' }],
-    ['refuses DATA', { DATA: '554 5.5.0 no' }, { kind: 'rejected' }],
-    ['defers DATA', { DATA: '451 4.3.0 later' }, { kind: 'retry' }],
-    [
-      'calls the message spam',
-      { content: '554 5.7.1 spam' },
-      { kind: 'rejected', reason: 'rejected_by_provider' },
-    ],
-    [
-      'defers the message',
-      { content: '451 4.3.0 try again' },
-      { kind: 'retry', reason: 'deferred' },
-    ],
-    ['closes with 421 after the final dot', { content: '421 4.3.2 closing' }, { kind: 'retry' }],
-    [
-      'finds the message too large',
-      { content: '552 5.3.4 too big' },
-      { kind: 'rejected', reason: 'too_large' },
-    ],
     [
       'announces a smaller limit',
       { extensions: ['SIZE 100'] },
       { kind: 'rejected', reason: 'too_large' },
-    ],
-    [
-      'loses the state of the session',
-      { MAIL: '503 5.5.1 bad sequence' },
-      { kind: 'retry', reason: 'unreachable' },
     ],
   ])('%s', async (_, script, expected) => {
     const variants = script.extensions ? [script] : [script, { ...script, extensions: [] }];
     for (const one of variants) expect((await sendTo(one)).answer).toMatchObject(expected);
   });
 
-  test.each<[string, Script, Partial<ProviderAnswer>]>([
-    [
-      'refuses the password',
-      { AUTH: '535 5.7.8 wrong' },
-      { kind: 'broken', reason: 'credentials' },
-    ],
-    ['cannot check the password now', { AUTH: '454 4.7.0 later' }, { kind: 'retry' }],
-    ['cuts the connection at the login', { AUTH: 'cut' }, { kind: 'retry' }],
-    ['accepts the login', {}, { kind: 'accepted' }],
-  ])('%s', async (_, script, expected) => {
-    const { answer } = await sendTo({ ...WITH_AUTH, ...script }, LOGIN, 'hunter22');
-    expect(answer).toMatchObject(expected);
+  const rows = answerTable('smtp').map((row) => [row.status, row.code, row.expected] as const);
+
+  test.each(rows)('answers %i %s: that is %j', async (status, code, expected) => {
+    const [, command = '', text = ''] = /^(\S+) ?(.*)$/.exec(code) ?? [];
+    const reply = { [command]: `${status} ${text}` };
+    for (const extensions of [['PIPELINING', 'AUTH PLAIN'], ['AUTH PLAIN LOGIN']]) {
+      const login = command === 'AUTH' ? LOGIN : undefined;
+      const { answer } = await sendTo({ extensions, ...reply }, login, login && 'hunter22');
+      expect(answer).toMatchObject(expected);
+    }
   });
 
-  test('does not answer the message is left when the caller stops, with an unknown outcome', async () => {
-    const stop = new AbortController();
-    const { port } = await scriptedServer({ content: 'silent', onContent: () => stop.abort() });
-    expect(await send(open(port), stop.signal)).toMatchObject({ kind: 'unknown' });
+  test('cuts the connection at the login', async () => {
+    const { answer } = await sendTo({ ...WITH_AUTH, AUTH: 'cut' }, LOGIN, 'hunter22');
+    expect(answer).toMatchObject({ kind: 'retry' });
+  });
+
+  test('does not relay stops the sender when ten recipients were refused so', async () => {
+    const { port } = await scriptedServer({ RCPT: '554 5.7.1 Relay access denied' });
+    const provider = open(port);
+    const kinds: string[] = [];
+    for (let n = 0; n < 10; n++) {
+      const to = { ...TO, address: `user${n}@mail.example` };
+      kinds.push((await send(provider, undefined, { ...MESSAGE, to })).kind);
+    }
+    expect(kinds).toEqual([...Array<string>(9).fill('retry'), 'broken']);
+  });
+
+  test('does not relay to one recipient goes on with the others', async () => {
+    let mails = 0;
+    const script: Script = {
+      get RCPT() {
+        return ++mails === 1 ? '250 ok' : '554 5.7.1 Relay access denied';
+      },
+    };
+    const provider = open((await scriptedServer(script)).port);
+    expect(await send(provider)).toMatchObject({ kind: 'accepted' });
+    expect(await send(provider)).toMatchObject({ kind: 'rejected' });
   });
 
   test('repeats the password in its answer', async () => {

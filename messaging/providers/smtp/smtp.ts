@@ -1,6 +1,7 @@
 import type { SMTPConnectionOptions, SMTPEnvelope } from 'nodemailer/lib/smtp-connection';
 import { truncateBytes } from '../../../events/bytes.ts';
 import { connectGuarded } from '../../../platform/outbound/guarded-socket.ts';
+import { messageFaults } from '../api-answer.ts';
 import { detailWithout } from '../detail.ts';
 import type { Opening } from '../opening.ts';
 import type { Provider, ProviderAnswer, ProviderMessage } from '../provider.ts';
@@ -24,6 +25,7 @@ export function openSmtp(config: SmtpConfig, { channel, secret, deps }: Opening)
     throw new Error('smtp: a username needs a password as the secret');
   const sign = dkim && dkimSigner(dkim);
   const pool = new SmtpPool({ ...POOL, open: sessionOpener(config, password, deps.guard) });
+  const faults = messageFaults();
   const compose = async (message: ProviderMessage, to: string) => {
     const mail = mailOf({
       ...{ messageId: message.messageId, from: config.from, replyTo: config.replyTo, to },
@@ -46,7 +48,10 @@ export function openSmtp(config: SmtpConfig, { channel, secret, deps }: Opening)
       if (!mail)
         return { kind: 'rejected', reason: 'rejected_by_provider', detail: 'it cannot be signed' };
       const envelope = envelopeOf(message, { config, to, size: mail.length });
-      return answerOf(await submit(pool, envelope, mail, signal), password);
+      const answer = answerOf(await submit(pool, envelope, mail, signal), password);
+      if (answer.kind === 'accepted') faults.accepted();
+      const isUnclear = answer.kind === 'broken' && answer.reason === 'relay_denied';
+      return isUnclear ? faults.refused(to, answer.detail) : answer;
     },
     close() {
       pool.close();
