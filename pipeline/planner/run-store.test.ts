@@ -234,6 +234,14 @@ describe('the chunks of a run', () => {
     expect(await store.lease(ANY)).toMatchObject({ id });
   });
 
+  it('are written after a cancellation also while the account is suspended', async () => {
+    const id = await frozenRun();
+    await db.rows(`UPDATE accounts SET status = 'suspended' WHERE id = 1`);
+    expect(await store.lease(ANY)).toBeUndefined();
+    await db.rows('UPDATE campaign_runs SET cancelled = true');
+    expect(await store.lease(ANY)).toMatchObject({ id });
+  });
+
   it('have a deadline a day after the first of them may be sent', async () => {
     const id = await frozenRun();
     expect(await db.run(id)).toMatchObject({ deadline_at: null });
@@ -281,6 +289,18 @@ describe('a run that cannot be planned', () => {
     });
     expect(await db.rows('SELECT status FROM campaigns WHERE id = 11')).toEqual([
       { status: 'failed' },
+    ]);
+  });
+
+  it('was cancelled when it was cancelled meanwhile: the campaign did not fail', async () => {
+    const id = await db.addRun({ state: 'planning' });
+    const run = await store.lease(ANY);
+    if (!run) throw new Error('the run was not leased');
+    await db.rows('UPDATE campaign_runs SET cancelled = true');
+    expect(await store.fail(run, 'broken')).toBe(true);
+    expect(await db.run(id)).toMatchObject({ state: 'cancelled', error: '', is_planned: true });
+    expect(await db.rows('SELECT status FROM campaigns WHERE id = 11')).toEqual([
+      { status: 'draft' },
     ]);
   });
 

@@ -34,7 +34,8 @@ export const START_DUE = `
 
 /**
  * $1 holder, $2 seconds, $3 freezes, $4 slices. The account whose last lease is longest ago comes
- * first, and of its runs the one that was due first.
+ * first, and of its runs the one that was due first. The frozen people of a cancelled run get their
+ * chunks too: each is skipped, and the balance closes.
  */
 export const LEASE = `
   WITH RECURSIVE planning AS (
@@ -49,7 +50,7 @@ export const LEASE = `
     SELECT first.id, first.is_frozen, (SELECT max(t.turn_at) FROM campaign_runs t WHERE t.account_id = p.account_id) AS turn_at
     FROM planning p CROSS JOIN LATERAL (
       SELECT r.id, r.frozen_at IS NOT NULL AS is_frozen FROM campaign_runs r
-      WHERE r.account_id = p.account_id AND r.state = 'planning' AND ${IS_FREE} AND ${IS_ACTIVE}
+      WHERE r.account_id = p.account_id AND r.state = 'planning' AND ${IS_FREE} AND (r.cancelled OR ${IS_ACTIVE})
         AND CASE WHEN r.frozen_at IS NULL THEN $3::boolean AND NOT r.cancelled AND NOT (${IS_LATE}) ELSE $4::boolean END
         AND NOT EXISTS (SELECT 1 FROM busy b WHERE b.account_id = r.account_id AND b.is_frozen = (r.frozen_at IS NOT NULL))
       ORDER BY r.due_at, r.id LIMIT 1
@@ -109,10 +110,11 @@ export const CHECKPOINT = `
   UPDATE campaign_runs SET ${FREE}, chunks = $4, last_key = $5, is_planned = $6, state = CASE WHEN $6 THEN 'sending' ELSE state END
   WHERE ${HELD} AND chunks = $3 AND NOT is_planned RETURNING id`;
 
-/** $3 error. */
+/** $3 error. A run that was cancelled meanwhile has not failed. */
 export const FAIL = `
   WITH moved AS (
-    UPDATE campaign_runs SET ${FREE}, state = 'failed', error = $3, is_planned = true, finished_at = clock_timestamp()
+    UPDATE campaign_runs SET ${FREE}, state = CASE WHEN cancelled THEN 'cancelled' ELSE 'failed' END, error = CASE WHEN cancelled THEN '' ELSE $3 END,
+      is_planned = true, finished_at = clock_timestamp()
     WHERE ${HELD} AND frozen_at IS NULL AND state = 'planning' RETURNING id, campaign_id, state
   ), shown AS (${SHOW_STATUS})
   SELECT id FROM moved`;

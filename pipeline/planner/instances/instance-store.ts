@@ -73,7 +73,8 @@ export class InstanceStore {
          UPDATE campaigns SET next_at = $4::timestamptz, updated_at = clock_timestamp(),
            status = CASE
              WHEN 'scheduled' = ANY ($6::text[]) THEN CASE WHEN status IN ('draft', 'sent', 'failed') THEN 'scheduled' ELSE status END
-             WHEN $4::timestamptz IS NULL AND status = 'scheduled' AND NOT EXISTS (SELECT 1 FROM campaign_runs a WHERE a.campaign_id = $1 AND a.state IN ('scheduled', 'confirm', 'planning', 'sending'))
+             WHEN $4::timestamptz IS NULL AND status IN ('scheduled', 'paused') AND NOT EXISTS (SELECT 1 FROM campaign_runs a WHERE a.campaign_id = $1 AND NOT a.cancelled
+               AND (a.state IN ('scheduled', 'planning', 'sending') OR (a.state = 'confirm' AND a.cause <> 'recurrence')))
                THEN coalesce((SELECT CASE e.state WHEN 'finished' THEN 'sent' ELSE 'failed' END FROM campaign_runs e
                  WHERE e.campaign_id = $1 AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC LIMIT 1), 'draft')
              ELSE status END

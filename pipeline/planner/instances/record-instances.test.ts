@@ -171,6 +171,25 @@ describe('a campaign whose next instance is due', () => {
     ]);
   });
 
+  it('has ended with its last instance also when it was paused, or a late run waited until then', async () => {
+    const last = { ...DAILY, rule: 'FREQ=DAILY;UNTIL=20261123T053000Z' };
+    await db.rows(
+      `INSERT INTO message_settings (account_id, settings) VALUES (1, '{"approval_required": "true"}')`,
+    );
+    for (const id of [11, 12]) await recur(id, NINE, last);
+    await db.rows(`UPDATE campaigns SET status = 'paused' WHERE id = 12`);
+    const dueAt = `'2026-11-22T05:30:00Z'`;
+    await db.addRun({ state: 'confirm', cause: 'recurrence', dueAt });
+    await recordInstances(ports());
+    expect(await runs()).toMatchObject([
+      ...[{ state: 'missed' }, { state: 'missed' }, { state: 'missed' }],
+    ]);
+    expect(await db.rows('SELECT status FROM campaigns WHERE id < 13 ORDER BY id')).toEqual([
+      { status: 'draft' },
+      { status: 'draft' },
+    ]);
+  });
+
   it('has no run once it was cancelled, nor while its account is suspended', async () => {
     await recur(11, NINE);
     await recur(12, NINE);
