@@ -9,7 +9,7 @@ import {
   type Retry,
   type Turn,
 } from '../chunk/chunk-state.ts';
-import type { CallAnswer, Decision, PreparedMessage, RecipientOutcome } from './ports.ts';
+import type { Call, CallAnswer, Decision, PreparedMessage, RecipientOutcome } from './ports.ts';
 import { MAX_LOST_ANSWERS, retryAt } from './retry-policy.ts';
 
 /** A recipient looked up longer ago is looked up again before it is opened, ms. */
@@ -28,12 +28,6 @@ export interface CapRelease {
   index: number;
   /** Who holds the reservation. */
   capOf: string;
-}
-
-/** A recipient whose attempt is recorded: its provider is called now. */
-export interface Call {
-  index: number;
-  message: PreparedMessage;
 }
 
 interface SessionOptions {

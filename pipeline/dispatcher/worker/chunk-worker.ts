@@ -3,15 +3,15 @@ import { messageChunkCodec } from '../../../schemas/codec.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
 import { evolve, NO_TURN, unfinishedCount } from '../chunk/chunk-state.ts';
 import type { ChunkWrite, LeasedChunk, WriteAnswer } from '../store/chunk-row.ts';
-import { ChunkSession, type Call, type PlannedTurn } from './chunk-session.ts';
+import { ChunkSession, type PlannedTurn } from './chunk-session.ts';
 import { countOutcomes, encodeOutcomes, type OutcomeFacts } from './outcomes.ts';
-import type { CallAnswer, Decision } from './ports.ts';
+import type { Call, ChunkPorts } from './ports.ts';
 
 /** Recipients that are prepared together, and attempts that are recorded together. */
 const PREPARE_BATCH = 100;
 const MAX_WAVE = 200;
 
-export interface ChunkWorkerDeps {
+export interface ChunkWorkerDeps extends ChunkPorts {
   /** Rejects when the process ends, or for what PostgreSQL will never accept. */
   write: (write: ChunkWrite) => Promise<WriteAnswer>;
   /** What is known of the chunk's sender while it is leased. */
@@ -29,10 +29,6 @@ export interface ChunkWorkerDeps {
     take: (max: number) => number;
     give: (count: number) => void;
   };
-  /** Rejects when the recipients cannot be looked up now: they are tried again. */
-  prepare: (recipients: readonly ChunkRecipient[], chunk: MessageChunk) => Promise<Decision[]>;
-  /** Never rejects. */
-  call: (call: Call) => Promise<CallAnswer>;
   facts: OutcomeFacts;
   wake: { notify(): void; wait(ms: number): Promise<void> };
   now: () => number;

@@ -1,5 +1,9 @@
+import type { CampaignDefinition } from '../../../messaging/campaigns/definition.ts';
 import type { ProviderMessage } from '../../../messaging/providers/provider.ts';
-import type { MessageStatus } from '../../../schemas/records.ts';
+import type { OpenSender } from '../../../messaging/senders/senders.ts';
+import type { ChunkRecipient, MessageChunk, MessageStatus } from '../../../schemas/records.ts';
+import type { SenderAnswer } from '../senders/sender-gate.ts';
+import type { LeasedChunk } from '../store/chunk-row.ts';
 
 /** The outcome of a recipient, by its index in the chunk. */
 export interface RecipientOutcome {
@@ -42,3 +46,33 @@ export type CallAnswer =
   | { kind: 'failed'; reason: string }
   | { kind: 'retry'; afterMs?: number }
   | { kind: 'unknown' };
+
+/** A recipient whose attempt is recorded: its provider is called now. */
+export interface Call {
+  index: number;
+  message: PreparedMessage;
+}
+
+/** How the recipients of one leased chunk are prepared and called. */
+export interface ChunkPorts {
+  /**
+   * One decision for each recipient, in their order. Rejects when they cannot be looked up now:
+   * they are tried again.
+   */
+  prepare: (recipients: readonly ChunkRecipient[], chunk: MessageChunk) => Promise<Decision[]>;
+  /** Never rejects. */
+  call: (call: Call) => Promise<CallAnswer>;
+}
+
+/** What a chunk is sent with while it is leased. */
+export interface ChunkContext {
+  leased: LeasedChunk;
+  definition: CampaignDefinition;
+  sender: OpenSender;
+  /** What each answer says about the sender. @param ms duration of the call */
+  answered: (answer: SenderAnswer, ms: number) => void;
+  /** Aborted: open calls end now. */
+  signal: AbortSignal;
+}
+
+export type OpenChunkPorts = (context: ChunkContext) => ChunkPorts;
