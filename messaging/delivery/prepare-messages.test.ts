@@ -96,6 +96,24 @@ describe('a prepared message', () => {
     expect(used.stored).toEqual([]);
   });
 
+  it('that was not tried waits, and the others of its batch are ready', async () => {
+    const { render } = deps();
+    const used = deps({
+      render: async (...of) => [{ retryAfterMs: 500 }, ...(await render(...of)).slice(1)],
+    });
+    const prepared = await prepare(used, {
+      ...{ template: template('sms'), category: 'marketing' },
+      messages: messages({ sara: [phone('1')], ali: [phone('2')] }),
+    });
+    expect(prepared).toMatchObject([
+      { kind: 'later', afterMs: 500 },
+      {
+        kind: 'ready',
+        messages: [{ messageId: 'm-ali', content: { text: 'hello for ali short 3' } }],
+      },
+    ]);
+  });
+
   it('of e-mail stores what its tokens name before it is handed over', async () => {
     const used = deps();
     const [prepared] = await prepare(used, {

@@ -22,8 +22,11 @@ export type UtmParameters = Readonly<
 >;
 
 /** What a template became, or why it could not be made. */
-export type Rendering =
+export type TriedRendering =
   { content: RenderedContent; missing: readonly string[] } | { error: string };
+
+/** The second one: the message is not its template's fault, or was not tried. */
+export type Rendering = TriedRendering | { retryAfterMs: number };
 
 export interface PrepareDeps {
   /** Answers in the order of the variables; rejects when nothing can be rendered now. */
@@ -83,7 +86,9 @@ export type Prepared =
       status: 'skipped';
       reason: SkipReason;
     }
-  | { kind: 'finish'; status: 'failed'; reason: FailureReason; detail: string };
+  | { kind: 'finish'; status: 'failed'; reason: FailureReason; detail: string }
+  /** Nothing is known of it yet: it is prepared again after this time. */
+  | { kind: 'later'; afterMs: number };
 
 /**
  * Renders messages and makes them ready for their provider: links, tracking, one message for each
@@ -108,6 +113,8 @@ export async function prepareMessages(
     reachable.map((one, at) => {
       const rendering = contents[at];
       if (!rendering || 'error' in rendering) return [one, failed(rendering?.error ?? '')];
+      if ('retryAfterMs' in rendering)
+        return [one, { kind: 'later', afterMs: rendering.retryAfterMs } as const];
       return [one, readyMessage({ deps, of, ...one, rendering, recipients })];
     }),
   );
@@ -149,14 +156,14 @@ async function contentsOf(
   );
   const tagged = renderings.map((rendering, at): Rendering => {
     const messageId = reachable[at]?.message.messageId ?? '';
-    if ('error' in rendering) return rendering;
+    if (!('content' in rendering)) return rendering;
     return { ...rendering, content: deps.tagLinks(rendering.content, { messageId, utm, channel }) };
   });
   if (channel !== 'sms' || category !== 'marketing') return tagged;
-  const contents = tagged.flatMap((one) => ('error' in one ? [] : [one.content]));
+  const contents = tagged.flatMap((one) => ('content' in one ? [one.content] : []));
   const shortened = [...(await deps.shortenLinks(accountId, contents))];
   return tagged.map((one) =>
-    'error' in one ? one : { ...one, content: shortened.shift() ?? one.content },
+    'content' in one ? { ...one, content: shortened.shift() ?? one.content } : one,
   );
 }
 
@@ -170,7 +177,7 @@ function readyMessage({
 }: Reachable & {
   deps: PrepareDeps;
   of: MessagesToPrepare;
-  rendering: Exclude<Rendering, { error: string }>;
+  rendering: Extract<Rendering, { content: RenderedContent }>;
   /** What the tokens of the message name is added to these. */
   recipients: MessageRecipient[];
 }): Prepared {

@@ -1,6 +1,6 @@
 import { toValueSync } from 'liquidjs';
 import type { Channel } from '../../events/channels/channel-change.ts';
-import type { MessageVariables, Rendering } from '../delivery/prepare-messages.ts';
+import type { MessageVariables, TriedRendering } from '../delivery/prepare-messages.ts';
 import type { RenderedContent } from '../providers/provider.ts';
 import { CappedEmitter } from './capped-emitter.ts';
 import type { CompiledPart } from './compile.ts';
@@ -22,7 +22,7 @@ export function renderMessage(
   { parts, channel }: { parts: readonly CompiledPart[]; channel: Channel },
   variables: MessageVariables,
   cpuMs: () => number,
-): Rendering {
+): TriedRendering {
   const missing = new Set<string>();
   const budget = new RenderBudget(cpuMs);
   const content = { subject: '', title: '', text: '', html: '', url: '' };

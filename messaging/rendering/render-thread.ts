@@ -11,8 +11,10 @@ export const MAX_HEAP_MIB = 256;
 
 export type ThreadResult =
   | ({ kind: 'rendered' } & RenderedJob)
-  /** The thread had to be ended while it rendered this message of the job. */
-  | { kind: 'ended'; index: number; why: string; wastedMs: number };
+  /** The thread had to be ended because of this message of the job. */
+  | { kind: 'ended'; index: number; why: string; wastedMs: number }
+  /** It ended, or got no core, through no fault of the messages. */
+  | { kind: 'lost' };
 
 /** One thread that renders; starts with its first job, and again after it was ended. */
 export class RenderThread {
@@ -40,26 +42,30 @@ export class RenderThread {
         worker.unref();
         worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
-      const end = (why: string) => {
+      const stop = (result: ThreadResult) => {
         // The worker may have the next job already.
         if (isComplete) return;
         release();
-        const [index = 0] = new Int32Array(this.#progress);
         this.#worker = undefined;
         void worker.terminate();
-        resolve({ kind: 'ended', index, why, wastedMs: MAX_JOB_CPU_MS });
+        resolve(result);
+      };
+      const end = (why: string) => {
+        const [index = 0] = new Int32Array(this.#progress);
+        stop({ kind: 'ended', index, why, wastedMs: MAX_JOB_CPU_MS });
       };
       const check = async () => {
         const used = await worker.cpuUsage(before).catch(() => before);
         const isHanging = (used.user + used.system) / 1000 > MAX_JOB_CPU_MS;
-        if (isHanging || performance.now() - began > MAX_JOB_MS) end('it took too long');
+        if (isHanging) end('it took too long');
+        else if (performance.now() - began > MAX_JOB_MS) stop({ kind: 'lost' });
       };
       const onMessage = (answer: RenderedJob) => {
         release();
         resolve({ kind: 'rendered', ...answer });
       };
       const onError = () => end('it took too much memory');
-      const onExit = () => end('its thread has ended');
+      const onExit = () => stop({ kind: 'lost' });
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
       try {
         worker.postMessage(job);

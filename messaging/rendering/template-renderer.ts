@@ -10,12 +10,15 @@ const JOB_MESSAGES = 100;
 /** Messages that wait, over all accounts and of one account. */
 const MAX_WAITING = { total: 100_000, perAccount: 10_000 };
 /**
- * A version whose messages had to be stopped after so much time of a core fails at once until the
- * window is over.
+ * Time of a core that stopped messages of a version may take in a window, and more for each message
+ * that it renders: beyond, its messages wait until the window is over.
  */
 const MAX_WASTED_MS = 3000;
+const WASTED_FOR_EACH_MS = 10;
 const WASTED_WINDOW_MS = 60_000;
 const MAX_WASTEFUL_VERSIONS = 1000;
+/** After a thread was lost. */
+const LOST_PAUSE_MS = 1000;
 
 /** Too many messages wait: nothing was rendered, and it can be done again. */
 export class RendererBusy extends Error {}
@@ -33,6 +36,15 @@ export interface RendererOptions {
   onStopped?: (template: TemplateToRender, why: string) => void;
 }
 
+/** Of a version, in the present window. */
+interface Waste {
+  ms: number;
+  /** Messages that were rendered meanwhile. */
+  rendered: number;
+  /** The beginning of the window. */
+  since: number;
+}
+
 /**
  * Renders templates in threads that are ended when a message takes too long or too much memory.
  * Accounts take turns, so a hostile template delays other accounts by one job at most.
@@ -43,7 +55,7 @@ export class TemplateRenderer {
   readonly #idle: RenderThread[];
   readonly #threads: readonly RenderThread[];
   readonly #waitingOf = new Map<number, number>();
-  readonly #wasted = new BoundedMap<string, { ms: number; since: number }>(MAX_WASTEFUL_VERSIONS);
+  readonly #wasted = new BoundedMap<string, Waste>(MAX_WASTEFUL_VERSIONS);
   #waiting = 0;
 
   constructor(options: RendererOptions) {
@@ -103,20 +115,31 @@ export class TemplateRenderer {
     const renderings = new Map<number, Rendering>();
     while (renderings.size < variables.length) {
       const left = [...variables.keys()].filter((index) => !renderings.has(index));
-      if (this.#isWasteful(template)) break;
+      const retryAfterMs = this.#pauseOf(template);
+      if (retryAfterMs > 0) {
+        // They were not tried: it may be the data of a single person that makes it hang.
+        for (const index of left) renderings.set(index, { retryAfterMs });
+        break;
+      }
       const result = await this.#run(template, { left, variables });
-      if (result.wastedMs > 0) this.#noteWaste(template, result.wastedMs);
+      if (result.kind === 'lost') {
+        for (const index of left) renderings.set(index, { retryAfterMs: LOST_PAUSE_MS });
+        break;
+      }
       if (result.kind === 'rendered') {
         for (const [at, rendering] of result.renderings.entries())
           renderings.set(left[at] ?? 0, rendering);
+        const rendered = result.renderings.filter((one) => 'content' in one).length;
+        this.#noteWaste(template, { ms: result.wastedMs, rendered });
       } else {
         // The messages before it are rendered again: they took less than a slice.
         const index = left[result.index] ?? 0;
         renderings.set(index, { error: `the template was stopped: ${result.why}` });
+        this.#noteWaste(template, { ms: result.wastedMs, rendered: 0 });
         this.#options.onStopped?.(template, result.why);
       }
     }
-    return [...variables.keys()].map((index) => renderings.get(index) ?? WASTEFUL);
+    return [...variables.keys()].flatMap((index) => renderings.get(index) ?? []);
   }
 
   async #run(
@@ -140,18 +163,23 @@ export class TemplateRenderer {
     return await running;
   }
 
-  #isWasteful(template: TemplateToRender): boolean {
+  /** How long messages of the version wait, ms; 0: they are rendered. */
+  #pauseOf(template: TemplateToRender): number {
     const wasted = this.#wasted.get(nameOf(template));
-    if (!wasted || wasted.ms < MAX_WASTED_MS) return false;
-    return this.#options.now() - wasted.since < WASTED_WINDOW_MS;
+    if (!wasted || wasted.ms < MAX_WASTED_MS + wasted.rendered * WASTED_FOR_EACH_MS) return 0;
+    return Math.max(0, wasted.since + WASTED_WINDOW_MS - this.#options.now());
   }
 
-  #noteWaste(template: TemplateToRender, ms: number): void {
+  #noteWaste(template: TemplateToRender, { ms, rendered }: Omit<Waste, 'since'>): void {
     const now = this.#options.now();
     const known = this.#wasted.get(nameOf(template));
+    if (!known && ms === 0) return;
     const isOver = !known || now - known.since >= WASTED_WINDOW_MS;
-    const wasted = isOver ? { ms, since: now } : { ...known, ms: known.ms + ms };
-    this.#wasted.set(nameOf(template), wasted);
+    if (isOver) this.#wasted.set(nameOf(template), { ms, rendered, since: now });
+    else {
+      known.ms += ms;
+      known.rendered += rendered;
+    }
   }
 
   #count(accountId: number, messages: number): void {
@@ -161,10 +189,6 @@ export class TemplateRenderer {
     else this.#waitingOf.delete(accountId);
   }
 }
-
-const WASTEFUL: Rendering = {
-  error: 'the template took too long for other people a moment ago: simplify its loops and filters',
-};
 
 function nameOf({ accountId, templateId, version }: TemplateToRender): string {
   return `${accountId}:${templateId}:${version}`;

@@ -1,5 +1,5 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
-import type { MessageVariables, Rendering } from '../delivery/prepare-messages.ts';
+import type { MessageVariables, TriedRendering } from '../delivery/prepare-messages.ts';
 import type { TemplateContent } from '../templates/template.ts';
 
 /** Messages of one template. */
@@ -13,7 +13,7 @@ export interface RenderJob {
 
 /** The first messages of a job; the thread stops when it has worked for a while. */
 export interface RenderedJob {
-  renderings: Rendering[];
+  renderings: TriedRendering[];
   /** Time of a core that messages took which were stopped for it, ms. */
   wastedMs: number;
 }

@@ -98,6 +98,10 @@ export class MessageAttempts {
     const began = now();
     for (let attempt = 0; ; attempt++) {
       const ready = await this.#decide();
+      if (ready === LATER)
+        return this.isLost
+          ? this.#finish(UNKNOWN, this.#called)
+          : { kind: 'gave_up', attempts: this.#attempts };
       if ('status' in ready) return this.#finish(this.isLost ? UNKNOWN : ready, ready);
       const identity = identityOf(ready.sender);
       if (!this.#mayCall(ready.sender)) return this.#finish(UNKNOWN, of(ready));
@@ -127,7 +131,7 @@ export class MessageAttempts {
     return sender.provider.isIdempotent && this.#lostWith === identityOf(sender);
   }
 
-  async #decide(): Promise<ReadyMessage | NotReady> {
+  async #decide(): Promise<ReadyMessage | NotReady | typeof LATER> {
     const { accountId, userId, channel, category } = this.#request;
     const template = this.#template;
     if (template?.channel !== channel) return { status: 'skipped', reason: 'unknown_template' };
@@ -144,6 +148,7 @@ export class MessageAttempts {
     if (decision.kind === 'skip') return { status: 'skipped', reason: decision.reason, personId };
     const prepared = await this.#prepare(template, sender, resolved);
     if (prepared.kind === 'ready') return { sender, resolved, prepared };
+    if (prepared.kind === 'later') return LATER;
     return { status: prepared.status, reason: prepared.reason, personId };
   }
 
@@ -162,7 +167,7 @@ export class MessageAttempts {
     if (!prepared) throw new Error('a message was not prepared');
     const { reports } = this.#ports;
     if (prepared.kind === 'ready') reports.missing(template, prepared.missing);
-    else if (prepared.status === 'failed')
+    else if (prepared.kind === 'finish' && prepared.status === 'failed')
       reports.problem(new Error(prepared.detail), { accountId, code: 'render_failed' });
     return prepared;
   }
@@ -225,6 +230,8 @@ export class MessageAttempts {
   }
 }
 
+/** It cannot be rendered now. */
+const LATER = 'later';
 const UNKNOWN = { status: 'failed', reason: 'outcome_unknown' } as const;
 
 function of({ sender, resolved, prepared }: ReadyMessage): Partial<MessageEnd> {

@@ -224,6 +224,14 @@ describe('a transactional message', () => {
     expect([seen.calls, seen.waits]).toEqual([1, []]);
   });
 
+  it('whose template took too much for others is not sent now, and its key is free', async () => {
+    const prepared = { kind: 'later', afterMs: 60_000 } as const;
+    const { send, seen } = given({ prepared });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(seen).toEqual({ calls: 0, waits: [], reports: [] });
+  });
+
   it('is given up when the sender is refused, and says so', async () => {
     const { send, seen } = given({ answers: [answer('broken', 'credentials')] });
     expect(await send()).toEqual({ kind: 'unavailable' });
