@@ -31,7 +31,7 @@ interface TopicRow {
 }
 
 /** Partitions of messages.planned and messages.outcomes, whose order nobody needs. */
-const MESSAGE_PARTITIONS = 4;
+export const MESSAGE_PARTITIONS = 4;
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -162,6 +162,7 @@ export const GROUP = {
   quality: 'quality-sink',
   addresses: 'addresses-sink',
   messages: 'messages-sink',
+  dispatcher: 'dispatcher',
   relays: 'relays',
 } as const;
 

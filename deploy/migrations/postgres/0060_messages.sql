@@ -216,11 +216,11 @@ CREATE TABLE message_outbox (
   -- records of message-outcome.v1, each behind its length (4 bytes, big-endian)
   outcomes bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- The process that publishes them; after its lease another one does.
+  -- The process that publishes them; after its lease another one does, and the first of all.
   leased_by text,
-  leased_until timestamptz
+  leased_until timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX message_outbox_leases ON message_outbox (leased_until NULLS FIRST);
+CREATE INDEX message_outbox_due ON message_outbox (leased_until, id);
 
 -- Of senders with a limit a second: their calls up to this time are used up, by whichever dispatcher.
 CREATE TABLE message_sender_rates (

@@ -101,7 +101,7 @@ export async function leaseChunks(
 
 const RELEASE = `UPDATE message_chunks SET leased_by = NULL, leased_until = NULL, fence = fence + 1
   WHERE NOT is_done AND starts_with(leased_by, $1)`;
-const RELEASE_OUTBOX = `UPDATE message_outbox SET leased_until = NULL WHERE starts_with(leased_by, $1)`;
+const RELEASE_OUTBOX = `UPDATE message_outbox SET leased_until = clock_timestamp() WHERE starts_with(leased_by, $1)`;
 
 /**
  * Ends the leases of processes whose names begin so: a killed process leaves its chunks to the one
