@@ -15,6 +15,8 @@ export interface KnownAddress {
 /** What PostgreSQL knows of a recipient. Times: ms since the epoch. */
 export interface RecipientFacts {
   canonical: string;
+  /** Of the account's identities: when a name of the person changed last. */
+  identityRevision: number;
   names: string[];
   addresses: KnownAddress[];
   consent: { state: string; receivedAt: number } | undefined;
@@ -47,7 +49,7 @@ export async function readFacts(
     wanted.map(({ userId }) => escapeText(userId)),
   ]);
   const all = wanted.map(({ personId }): RecipientFacts => ({
-    ...{ canonical: personId, names: [], addresses: [], consent: undefined },
+    ...{ canonical: personId, identityRevision: 0, names: [], addresses: [], consent: undefined },
     ...{ optOutAt: undefined, complaintAt: undefined },
   }));
   for (const row of rows) {
@@ -63,6 +65,7 @@ function addRow(facts: RecipientFacts, { what, id, details, received_at }: Row):
   switch (what) {
     case 'person':
       facts.canonical = text;
+      facts.identityRevision = receivedAt;
       return;
     case 'name':
       facts.names.push(text);

@@ -84,7 +84,8 @@ async function resolveBatch(
   const reached = known.map((one) => withTargets(one, profileOf(one, stored)));
   const suppressed = await suppressedOf(database, reached);
   return reached.map(({ wanted: one, facts: own, profile, ...target }, at) => ({
-    ...{ canonical: own.canonical, names: own.names.slice(0, MAX_NAMES) },
+    ...{ canonical: own.canonical, identityRevision: own.identityRevision },
+    names: own.names.slice(0, MAX_NAMES),
     ...{ ...target, suppressed: suppressed[at] ?? false },
     ...decideConsent({ channel: one.channel, facts: own, columns: profile?.columns ?? {} }),
     profile: profileVariables(profile),

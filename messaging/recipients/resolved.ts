@@ -16,6 +16,8 @@ export interface WantedRecipient {
 export interface Resolved {
   /** The canonical id of the person. */
   canonical: string;
+  /** Of the account's identities: when one of the names changed last; 0: it has one name. */
+  identityRevision: number;
   /** Every distinct id of the person; of one with more than MAX_NAMES, some. */
   names: readonly string[];
   /** Where the channel reaches the person, at most MAX_TARGETS; the last registered first. */

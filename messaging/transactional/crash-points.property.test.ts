@@ -130,7 +130,8 @@ class World {
       template: () => Promise.resolve(TEMPLATE),
       resolve: () =>
         Promise.resolve({
-          ...{ canonical: 'u', names: ['u'], targets, address: '+989120000000', profile: {} },
+          ...{ canonical: 'u', identityRevision: 0, names: ['u'], profile: {} },
+          ...{ targets, address: '+989120000000' },
           ...{ suppressed: false, consent: undefined, optedOut: false, optedIn: false },
         }),
       sender: () =>

@@ -23,7 +23,8 @@ const TEMPLATE: TemplateVersion = {
 const CONTENT = { subject: '', title: '', text: 'x', html: '', url: '', data: {} };
 const NUMBER: Target = { kind: 'phone', number: '+989120000000' };
 const RESOLVED: Resolved = {
-  ...{ canonical: 'person', names: ['u'], targets: [NUMBER], address: NUMBER.number, profile: {} },
+  ...{ canonical: 'person', identityRevision: 0, names: ['u'], profile: {} },
+  ...{ targets: [NUMBER], address: NUMBER.number },
   ...{ suppressed: false, consent: undefined, optedOut: false, optedIn: false },
 };
 

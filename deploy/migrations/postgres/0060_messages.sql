@@ -262,11 +262,13 @@ CREATE TABLE message_caps (
 );
 CREATE INDEX message_caps_expired ON message_caps (expires_at);
 
--- Of people who were merged after the freeze: under which of their names the run sends (reason `merged` for the others).
+-- Of people who may have been merged after the freeze: as which of their recipients the run sends (reason `merged` for the others). Both are keys of recipients (personKey); person: that of the canonical id when it was decided.
 CREATE TABLE campaign_run_merged (
   run_id bigint NOT NULL,
   person text NOT NULL,
   sends_as text NOT NULL,
+  -- it sends some seconds later, when whoever did not know of the merge has sent or looks again
+  decided_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (run_id, person)
 );
 

@@ -1,6 +1,6 @@
 -- What decides whether and where messages go, for a batch of people (messaging/recipients). Functions, because a session keeps the plans of their statements. Every table is looked up by a key: the subqueries keep their own plans (LATERAL with LIMIT or OFFSET), and other joins are off, because a batch of 500 looks to the planner as if it needed whole tables.
 
--- `at` numbers the people from 1. person: their canonical id. name: each distinct id, at most 1,001. address: active devices, browsers or chats of the channel, the ten that were registered last under each name. consent: the last change on the channel under any name. opt_out: the last announced opt-out. complaint: the last complaint about the channel.
+-- `at` numbers the people from 1. person: their canonical id, and the revision of the account's identities in which one of their names changed last (in the place of received_at). name: each distinct id, at most 1,001. address: active devices, browsers or chats of the channel, the ten that were registered last under each name. consent: the last change on the channel under any name. opt_out: the last announced opt-out. complaint: the last complaint about the channel.
 CREATE FUNCTION message_recipient_facts(accounts bigint[], channels text[], people text[], users text[])
 RETURNS TABLE (at integer, what text, id text, details text, received_at bigint)
 LANGUAGE plpgsql STABLE
@@ -18,7 +18,9 @@ BEGIN
       UNION SELECT own.name FROM (SELECT i.name FROM identity_names i WHERE i.account_id = w.account_id AND i.canonical = w.canonical LIMIT 1001) own
     ) n
   )
-  SELECT w.at, 'person', w.canonical, NULL::text, 0::bigint FROM wanted w
+  SELECT w.at, 'person', w.canonical, NULL::text, coalesce((SELECT max(own.revision) FROM (
+    SELECT i.revision FROM identity_names i WHERE i.account_id = w.account_id AND i.canonical = w.canonical LIMIT 1001
+  ) own), 0) FROM wanted w
   UNION ALL
   SELECT n.at, 'name', n.name, NULL, 0 FROM names n
   UNION ALL

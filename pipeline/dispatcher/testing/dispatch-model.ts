@@ -294,7 +294,7 @@ export class ProcessModel {
     };
     return {
       kind: 'send',
-      message: { messages: [message], resolvedAt, addressHash: 'h', capOf: key },
+      message: { messages: [message], userId: '', resolvedAt, addressHash: 'h', capOf: key },
     };
   }
 }

@@ -24,6 +24,8 @@ export interface RecipientOutcome {
 export interface PreparedMessage {
   /** One for each target of the recipient. */
   messages: readonly ProviderMessage[];
+  /** For addresses that turn out to be dead. */
+  userId: string;
   /** When the recipient was looked up, ms since the epoch. */
   resolvedAt: number;
   addressHash: string;

@@ -1,0 +1,98 @@
+import type { Channel } from '../../../events/channels/channel-change.ts';
+import type { DeliveryReports } from '../../../messaging/delivery/delivery-reports.ts';
+import { deliver, type Delivery } from '../../../messaging/delivery/deliver.ts';
+import type { OpenSender } from '../../../messaging/senders/senders.ts';
+import type { SenderAnswer } from '../senders/sender-gate.ts';
+import type { CallAnswer, PreparedMessage } from '../worker/ports.ts';
+
+interface ProviderCall {
+  accountId: number;
+  channel: Channel;
+  sender: OpenSender;
+  message: PreparedMessage;
+  reports: Pick<DeliveryReports, 'dead' | 'broken' | 'working'>;
+  /** @param ms duration of the call */
+  answered: (answer: SenderAnswer, ms: number) => void;
+  /** ms since the epoch */
+  now: () => number;
+  /** Aborted: the call ends now. */
+  signal: AbortSignal;
+}
+
+/** Longer than a provider waits for any answer; an e-mail may take 6 minutes. */
+const LIMIT_MS = 420_000;
+/** In which a call that was aborted ends. */
+const END_MS = 1000;
+
+/**
+ * Hands a message to the provider, whose attempt is recorded. Never rejects, and ends, whatever the
+ * provider does: then one may have the message.
+ */
+export async function callProvider(call: ProviderCall): Promise<CallAnswer> {
+  const { accountId, channel, sender, message, reports, answered, now } = call;
+  const calledAt = now();
+  const delivery = await boundedDelivery(call);
+  answered(senderAnswer(delivery), now() - calledAt);
+  const { dead } = delivery;
+  const { userId } = message;
+  if (dead.length > 0) reports.dead({ accountId, channel, userId, dead, calledAt });
+  const name = { accountId, channel, revision: sender.revision };
+  if (delivery.status === 'broken') reports.broken(name, `${delivery.reason}: ${delivery.detail}`);
+  if (delivery.status === 'sent' && sender.broken) reports.working(name);
+  return callAnswer(delivery);
+}
+
+function boundedDelivery({ sender, message: { messages }, signal }: ProviderCall) {
+  return new Promise<Delivery>((resolve) => {
+    const calling = new AbortController();
+    const unknown = (detail: string) =>
+      resolve({
+        ...{ status: 'unknown', reason: 'no_answer', detail, calls: messages.length, dead: [] },
+      });
+    const abort = () => {
+      clearTimeout(timer);
+      calling.abort();
+      timer = setTimeout(() => unknown('the provider did not answer'), END_MS);
+    };
+    let timer = setTimeout(abort, LIMIT_MS);
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    deliver(sender.provider, messages, { signal: calling.signal })
+      .then(resolve, () => unknown('the call failed'))
+      .finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+      });
+  });
+}
+
+function senderAnswer(delivery: Delivery): SenderAnswer {
+  switch (delivery.status) {
+    case 'sent':
+    case 'failed':
+      return { kind: 'working' };
+    case 'retry':
+      return { kind: 'failing', afterMs: delivery.afterMs };
+    case 'unknown':
+      return { kind: 'failing', afterMs: undefined };
+    case 'broken':
+      return { kind: 'broken' };
+  }
+}
+
+function callAnswer(delivery: Delivery): CallAnswer {
+  switch (delivery.status) {
+    case 'sent':
+      return { kind: 'sent', providerMessageId: delivery.providerMessageId };
+    case 'failed':
+      return { kind: 'failed', reason: delivery.reason };
+    case 'retry': {
+      const { afterMs } = delivery;
+      return afterMs === undefined ? { kind: 'retry' } : { kind: 'retry', afterMs };
+    }
+    case 'broken':
+      return { kind: 'retry' };
+    case 'unknown':
+      return { kind: 'unknown' };
+  }
+}

@@ -1,0 +1,112 @@
+import { setMaxListeners } from 'node:events';
+import type { ClickHouseClient } from '@clickhouse/client';
+import type { Channel } from '../../../events/channels/channel-change.ts';
+import type { CampaignDefinition } from '../../../messaging/campaigns/definition.ts';
+import type { DeliveryTools } from '../../../messaging/delivery/connect-delivery.ts';
+import type { ConsentLag } from '../../../messaging/recipients/consent-lag.ts';
+import type { WantedRecipient } from '../../../messaging/recipients/resolved.ts';
+import type { Resolved } from '../../../messaging/recipients/resolved.ts';
+import { resolveMany } from '../../../messaging/recipients/resolve-recipients.ts';
+import type { OpenSender } from '../../../messaging/senders/senders.ts';
+import type { ReadMessageSettings } from '../../../messaging/settings/settings-store.ts';
+import { CachedTemplates } from '../../../messaging/templates/cached-templates.ts';
+import type { TemplateVersion } from '../../../messaging/templates/template.ts';
+import { TemplateStore } from '../../../messaging/templates/template-store.ts';
+import { GroupedCalls } from '../../../platform/grouped-calls.ts';
+import type { Database } from '../../../platform/postgres/pool.ts';
+import type { SenderAnswer } from '../senders/sender-gate.ts';
+import type { LeasedChunk } from '../store/chunk-row.ts';
+import type { ChunkWorkerDeps } from '../worker/chunk-worker.ts';
+import { callProvider } from './call-provider.ts';
+import { prepareRecipients, type ChunkFacts, type PreparePorts } from './prepare-recipients.ts';
+
+interface RecipientsDeps {
+  database: Pick<Database, 'query'>;
+  clickhouse: Pick<ClickHouseClient, 'query'>;
+  delivery: Pick<DeliveryTools, 'prepare' | 'reports'>;
+  readSettings: ReadMessageSettings;
+  consentLag: Pick<ConsentLag, 'read'>;
+  /** ms since the epoch */
+  now: () => number;
+}
+
+interface ChunkToSend {
+  leased: LeasedChunk;
+  /** Undefined: the channel is not configured. */
+  sender: OpenSender | undefined;
+  /** @param ms duration of the call */
+  answered: (answer: SenderAnswer, ms: number) => void;
+  /** Aborted: open calls end now. */
+  signal: AbortSignal;
+}
+
+type ChunkSending = Pick<ChunkWorkerDeps, 'facts' | 'prepare' | 'call'>;
+
+/** Recipients of several chunks that are looked up together, 100 at most of each. */
+const GROUP = { max: 5, concurrency: 4 };
+/** Longest look-up, ms. */
+const LOOK_UP_MS = 10_000;
+
+/**
+ * Gives the worker of a chunk what it needs of the chunk's recipients. Rejects when the template
+ * cannot be read.
+ */
+export function openRecipients(
+  deps: RecipientsDeps,
+): (chunk: ChunkToSend) => Promise<ChunkSending> {
+  const templates = new CachedTemplates(new TemplateStore(deps.database));
+  const groups = new GroupedCalls<readonly WantedRecipient[], Resolved[]>({
+    ...GROUP,
+    run: async (wanted) => {
+      const signal = AbortSignal.timeout(LOOK_UP_MS);
+      const resolved = await resolveMany(deps, wanted.flat(), { signal });
+      let from = 0;
+      return wanted.map(({ length }) => resolved.slice(from, (from += length)));
+    },
+  });
+  const ports: PreparePorts = { ...deps, resolve: (wanted) => groups.call(wanted) };
+  return async ({ leased, sender, ...calling }) => {
+    // Each open call listens.
+    setMaxListeners(0, calling.signal);
+    const facts = await factsOf(leased, templates);
+    const { accountId, channel, category } = facts;
+    const { reports } = deps.delivery;
+    return {
+      facts: {
+        ...{ templateId: facts.templateId, templateVersion: facts.templateVersion, category },
+      },
+      prepare: (recipients) => prepareRecipients(ports, { ...facts, sender, recipients }),
+      call: ({ message }) => {
+        if (!sender) return Promise.resolve({ kind: 'retry' });
+        const { now } = deps;
+        return callProvider({ accountId, channel, sender, message, reports, now, ...calling });
+      },
+    };
+  };
+}
+
+async function factsOf(leased: LeasedChunk, templates: CachedTemplates): Promise<ChunkFacts> {
+  const { accountId, campaignId, runId, run } = leased;
+  // messaging/campaigns wrote both; a chunk is of the channel of its campaign.
+  const definition = run.definition as CampaignDefinition;
+  const channel = leased.channel as Channel;
+  const frozen = run.frozen as { identities_revision?: number } | null;
+  const { template_id: templateId, template_version: templateVersion, utm } = definition;
+  const stored = await templates.version(templateId, templateVersion);
+  const isOwn = stored?.accountId === accountId && stored.channel === channel;
+  return {
+    ...{ accountId, campaignId, runId, channel, templateId, templateVersion },
+    template: isOwn ? stored : undefined,
+    category: categoryOf(definition, isOwn ? stored : undefined),
+    utm: utm ?? {},
+    identityRevision: frozen?.identities_revision ?? 0,
+  };
+}
+
+/** A template of marketing is marketing, whatever the campaign says. */
+function categoryOf(
+  { category }: CampaignDefinition,
+  template: TemplateVersion | undefined,
+): ChunkFacts['category'] {
+  return template?.category === 'marketing' ? 'marketing' : category;
+}
