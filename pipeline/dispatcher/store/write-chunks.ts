@@ -20,7 +20,7 @@ const WRITE = `WITH input AS MATERIALIZED (
       leased_until = CASE WHEN i.release_until IS NULL THEN now() + $2 * interval '1 millisecond' END
     FROM input i JOIN run r ON r.id = i.run_id
     WHERE c.run_id = i.run_id AND c.chunk = i.chunk AND c.fence = i.fence AND c.leased_by = i.owner
-    RETURNING i.place, i.owner, c.run_id, c.account_id, c.channel, r.may_open, r.cancelled
+    RETURNING i.place, c.run_id, c.account_id, c.channel, r.may_open, r.cancelled
   ), count AS MATERIALIZED (
     SELECT w.run_id, w.account_id, k.status, k.reason, k.messages
     FROM unnest($13::integer[], $14::text[], $15::text[], $16::bigint[]) AS k (place, status, reason, messages) JOIN written w USING (place)
@@ -46,8 +46,8 @@ const WRITE = `WITH input AS MATERIALIZED (
     UPDATE message_caps c SET reserved = c.reserved - r.message_ids FROM released r JOIN caps_locked l USING (account_id, channel, person)
     WHERE c.account_id = r.account_id AND c.channel = r.channel AND c.person = r.person
   ), outbox AS (
-    INSERT INTO message_outbox (account_id, outcomes, leased_by, leased_until)
-    SELECT w.account_id, o.outcomes, w.owner, now() + $25 * interval '1 millisecond' FROM unnest($23::integer[], $24::bytea[]) AS o (place, outcomes) JOIN written w USING (place)
+    INSERT INTO message_outbox (account_id, outcomes)
+    SELECT w.account_id, o.outcomes FROM unnest($23::integer[], $24::bytea[]) AS o (place, outcomes) JOIN written w USING (place)
   )
   SELECT i.place::integer AS place, w.place IS NOT NULL AS is_written,
     coalesce(w.may_open, r.may_open) AS may_open, r.cancelled,
@@ -69,8 +69,6 @@ interface Row {
 export interface LeaseTerms {
   /** Of a chunk, ms. */
   leaseMs: number;
-  /** In which the process publishes its outcomes before others do, ms. */
-  outboxMs: number;
 }
 
 /**
@@ -95,7 +93,7 @@ export async function writeChunks(
   });
 }
 
-function parametersOf(writes: readonly ChunkWrite[], { leaseMs, outboxMs }: LeaseTerms): unknown[] {
+function parametersOf(writes: readonly ChunkWrite[], { leaseMs }: LeaseTerms): unknown[] {
   const places = <T>(of: (write: ChunkWrite) => readonly T[]) =>
     writes.flatMap((write, at) => of(write).map((one) => ({ place: at + 1, ...one })));
   const counts = places(({ counts }) => counts);
@@ -123,6 +121,5 @@ function parametersOf(writes: readonly ChunkWrite[], { leaseMs, outboxMs }: Leas
     caps.map(({ messageId }) => messageId),
     outcomes.map(({ place }) => place),
     outcomes.map((one) => one.outcomes),
-    outboxMs,
   ];
 }
