@@ -81,8 +81,9 @@ export const commands: readonly Command[] = [
   lazy({
     name: 'why',
     summary:
-      'follows one event, or those of a request, from the gateway to the row, or says where it ended',
-    usage: 'why MESSAGE_ID --account ID | --trace ID [--account ID] [--since TIME] [--json]',
+      'follows one event, those of a request, or a message from the plan to the click, or says where it ended',
+    usage: `why MESSAGE_ID [--account ID] [--since TIME] [--json]
+       ./ravand why --trace ID [--account ID] [--since TIME] [--json]`,
     load: () => import('../ops/why/main.ts'),
   }),
   lazy({

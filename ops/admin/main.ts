@@ -32,6 +32,7 @@ import {
 import { linkCreate } from './link.ts';
 import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
 import { messagesSettings } from './message-settings.ts';
+import { messageShow } from './message-show.ts';
 import { metersRecount } from './meters/recount.ts';
 import { metersShow } from './meters/show.ts';
 import { onsiteCreate, onsiteEnd } from './onsite.ts';
@@ -69,6 +70,7 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   campaignConfirm,
   campaignShow,
   messagesSettings,
+  messageShow,
   announcements,
   metersRecount,
   metersShow,

@@ -8,6 +8,7 @@ import {
   type Evidence,
   type RawOccurrence,
 } from './evidence.ts';
+import { absent, done, ended, unavailable, unknown, waiting, type Finding } from './findings.ts';
 
 /** One stage of the event's path. `unavailable`: the server that knows it did not answer. */
 export interface Stage {
@@ -21,14 +22,6 @@ export interface Answer {
   verdict: string;
   stages: Stage[];
 }
-
-type Finding = Omit<Stage, 'name'>;
-
-const done = (message: string): Finding => ({ state: 'done', message });
-const waiting = (message: string): Finding => ({ state: 'waiting', message });
-const ended = (message: string): Finding => ({ state: 'ended', message });
-const absent = (message: string): Finding => ({ state: 'absent', message });
-const unknown = (message: string): Finding => ({ state: 'unknown', message });
 
 const DAY = 86_400_000;
 const KEPT_DAYS = 400;
@@ -309,8 +302,4 @@ function expiredText({ evidence: { retention, now }, occurrence }: Facts): strin
 
 function offsetText(at: { partition: number; offset: number; index: number }): string {
   return `${at.partition}/${at.offset}/${at.index}`;
-}
-
-function unavailable(fact: { why: string }): Finding {
-  return { state: 'unavailable', message: `unavailable: ${fact.why}` };
 }

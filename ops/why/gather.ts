@@ -4,7 +4,6 @@ import type { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
-import { withDeadline } from '../../platform/deadline.ts';
 import { committedOffsets } from '../../platform/kafka/admin.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
 import { escapeText } from '../../platform/postgres/escaped-text.ts';
@@ -12,6 +11,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import { DeadLetterStore } from '../dlq/dead-letter-store.ts';
 import type { RangeReader } from '../../platform/kafka/read-range.ts';
 import type { OperatorContext } from '../operator-context.ts';
+import { attempt } from './attempt.ts';
 import {
   distinctIdOf,
   positionKey,
@@ -53,8 +53,6 @@ export interface Question {
   now: number;
 }
 
-/** Timeout of one server, ms; each search of the log has its own limits. */
-const QUERY_MS = 12_000;
 const LOG_MS = 60_000;
 /** Resends are searched around the first occurrence, ms: SDKs retry within minutes. */
 const SEARCH_BEFORE_MS = 10 * 60_000;
@@ -164,21 +162,6 @@ export async function gather(sources: Sources, question: Question): Promise<Evid
 }
 
 const UNKNOWN = { known: false, why: 'not fetched yet' } as const;
-
-async function attempt<T>(server: string, work: Promise<T>, ms = QUERY_MS): Promise<Fact<T>> {
-  try {
-    return { known: true, value: await withDeadline({ ms, waitingFor: server }, work) };
-  } catch (error) {
-    // Some clients wrap the cause in a summary of their attempts.
-    const why =
-      error instanceof AggregateError
-        ? (error.errors[0] as Error).message
-        : error instanceof Error
-          ? error.message
-          : String(error);
-    return { known: false, why: `${server} does not answer (${why})` };
-  }
-}
 
 /** Whose the ids are, as reports see it, and how many more ids the person has. */
 async function identitiesOf(

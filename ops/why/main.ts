@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import kafkajs, { type Admin } from 'kafkajs';
+import { parseMessageId } from '../../events/messages/message-id.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
@@ -12,15 +13,16 @@ import { operatorContext } from '../operator-context.ts';
 import { gather, type Question, type Sources } from './gather.ts';
 import { isTrace } from '../../platform/http/trace.ts';
 import { explain, type Answer, type Stage } from './explain.ts';
+import { followMessage } from './message/follow-message.ts';
 import { findTrace, traceJson, traceLines } from './trace.ts';
 
 /** How long the dead letters of a partition are indexed before the question is answered, ms. */
 const DEAD_LETTERS_MS = 300;
 
 /**
- * `./ravand why`: follows one event through every service and shows where it is or where it ended.
- * Works with what answers, and names the servers that do not. With --trace it finds the events of a
- * request.
+ * `./ravand why`: follows one event through every service and shows where it is or where it ended,
+ * or a message from the plan to the conversion. Works with what answers, and names the servers that
+ * do not. With --trace it finds the events of a request.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values, words } = parseLine({
@@ -36,13 +38,16 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const [messageId] = words;
   const { trace } = values;
   if ((messageId === undefined) === (trace === undefined))
-    throw new UsageError('give the message id of an event, or --trace with the trace of a request');
+    throw new UsageError(
+      'give the id of a message or the message id of an event, or --trace with the trace of a request',
+    );
   if (trace !== undefined && !isTrace(trace))
     throw new UsageError(
       `--trace ${trace}: expected 8 to 64 of the characters 0-9 and a-f, as in the header X-Service-Trace, or the trace-id of a traceparent`,
     );
   const isAccount = /^[1-9]\d{0,15}$/.test(values.account ?? '');
-  if (!isAccount && (trace === undefined || values.account !== undefined))
+  const isMessage = messageId !== undefined && parseMessageId(messageId) !== undefined;
+  if (!isAccount && (!(isMessage || trace !== undefined) || values.account !== undefined))
     throw new UsageError(
       `--account ${values.account ?? 'is missing'}: expected the id of the account`,
     );
@@ -55,6 +60,19 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     );
   const { sources, close } = openSources(context);
   try {
+    const followed = isMessage
+      ? await followMessage(sources, { messageId, accountId, now: Date.now() })
+      : undefined;
+    if (followed && 'answer' in followed) {
+      show(followed.answer, {
+        ...followed,
+        messageId: messageId ?? '',
+        json: values.json === true,
+      });
+      return 0;
+    }
+    // A client may give an event such an id.
+    if (followed && accountId === undefined) throw new CommandError(followed.unknown);
     // What is left for ./ravand dlq to index is in the log search, too.
     await indexDeadLetters({ ...sources, readMs: DEAD_LETTERS_MS }).catch(() => undefined);
     const now = Date.now();
@@ -81,8 +99,13 @@ async function follow(
   sources: Sources,
   { json, ...question }: Question & { json: boolean },
 ): Promise<void> {
-  const answer = explain(await gather(sources, question));
-  const { messageId, accountId } = question;
+  show(explain(await gather(sources, question)), { ...question, json });
+}
+
+function show(
+  answer: Answer,
+  { messageId, accountId, json }: Pick<Question, 'messageId' | 'accountId'> & { json: boolean },
+): void {
   if (json)
     print(JSON.stringify({ message_id: messageId, account_id: accountId, ...jsonOf(answer) }));
   else printAnswer(answer);
