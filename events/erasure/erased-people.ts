@@ -12,6 +12,8 @@ export interface Erasure {
   addresses: readonly string[];
   /** ms since the epoch */
   requestedAt: number;
+  /** Messages that were planned until then are erased, ms; undefined: all so far. */
+  messagesUntil?: number | undefined;
   cuts: readonly ErasureCut[];
 }
 
@@ -116,6 +118,13 @@ export class ErasedPeople {
   /** Whether something about the name that is this old is erased; ms since the epoch. */
   coversName({ accountId, name, at }: { accountId: number; name: string; at: number }): boolean {
     return this.#erasuresOf(accountId, name).some(({ requestedAt }) => at <= requestedAt);
+  }
+
+  /** Whether a message that was planned for the name then is erased; ms since the epoch. */
+  coversMessage({ accountId, name, at }: { accountId: number; name: string; at: number }): boolean {
+    return this.#erasuresOf(accountId, name).some(
+      ({ messagesUntil = Number.POSITIVE_INFINITY }) => at <= messagesUntil,
+    );
   }
 
   /** Whether something about an address that only the person had, and is this old, is erased. */

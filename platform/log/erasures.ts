@@ -2,6 +2,10 @@ import { eraseFromChannelCommand } from '../../events/erasure/channel-command.ts
 import { eraseFromDeadLetter } from '../../events/erasure/dead-letter.ts';
 import { ErasedPeople, type Erasure } from '../../events/erasure/erased-people.ts';
 import { eraseFromIdentityCommand } from '../../events/erasure/identity-command.ts';
+import {
+  eraseFromMessageChunk,
+  eraseFromMessageOutcome,
+} from '../../events/erasure/message-records.ts';
 import { eraseFromRawRecord } from '../../events/erasure/raw-record.ts';
 import { eraseFromRowBatch } from '../../events/erasure/row-batch.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
@@ -32,6 +36,8 @@ export const PERSONAL_TOPICS: readonly Topic[] = [
   TOPIC.dead,
   TOPIC.identityCommands,
   TOPIC.channelCommands,
+  TOPIC.messagesPlanned,
+  TOPIC.messagesOutcomes,
 ];
 
 /** Whether records of the topic hold personal data. */
@@ -67,6 +73,10 @@ export function eraserOf(topic: string, erased: ErasedPeople, epochs: Epochs): E
       return ({ value }) => (value === null ? undefined : eraseFromIdentityCommand(value, erased));
     case TOPIC.channelCommands:
       return ({ value }) => (value === null ? undefined : eraseFromChannelCommand(value, erased));
+    case TOPIC.messagesPlanned:
+      return ({ value }) => (value === null ? undefined : eraseFromMessageChunk(value, erased));
+    case TOPIC.messagesOutcomes:
+      return ({ value }) => (value === null ? undefined : eraseFromMessageOutcome(value, erased));
     default:
       return () => undefined;
   }
@@ -74,13 +84,15 @@ export function eraserOf(topic: string, erased: ErasedPeople, epochs: Epochs): E
 
 /**
  * Which erasures a reader obeys. A live consumer: those whose cut every group has passed, so that
- * what it counts stays exact. What repeats the log: each one that has a cut.
+ * what it counts stays exact. What repeats the log: each one that has a cut. Who sends messages:
+ * each one that is known, before its cut is taken.
  */
-type Obeyed = 'enforced' | 'recorded';
+type Obeyed = 'enforced' | 'recorded' | 'requested';
 
 const STATES: Record<Obeyed, readonly string[]> = {
   enforced: ['enforced', 'removed'],
   recorded: ['recorded', 'enforced', 'removed'],
+  requested: ['requested', 'recorded', 'enforced', 'removed'],
 };
 
 interface Row {
@@ -89,8 +101,9 @@ interface Row {
   key_id: number;
   name_hashes: Buffer[];
   address_hashes: Buffer[];
-  cuts: ErasureCut[];
+  cuts: ErasureCut[] | null;
   requested_at: number;
+  messages_until: number | null;
 }
 
 /** Erasures that are not complete in the log itself, with their keys. */
@@ -113,7 +126,8 @@ async function read(
 ): Promise<ErasedPeople> {
   const { rows } = await database.query<Row>(
     `SELECT id, account_id, key_id, name_hashes, address_hashes, cuts,
-       extract(epoch FROM requested_at)::float8 * 1000 AS requested_at
+       extract(epoch FROM requested_at)::float8 * 1000 AS requested_at,
+       extract(epoch FROM messages_until)::float8 * 1000 AS messages_until
      FROM erasures WHERE ${condition} ORDER BY id`,
     [values],
   );
@@ -133,7 +147,8 @@ function erasureOf(row: Row): Erasure {
     names: name_hashes.map((hash) => Buffer.from(hash).toString('hex')),
     addresses: address_hashes.map((hash) => Buffer.from(hash).toString('hex')),
     requestedAt: requested_at,
-    cuts,
+    messagesUntil: row.messages_until ?? undefined,
+    cuts: cuts ?? [],
   };
 }
 

@@ -1,3 +1,4 @@
+import { isNobody, withoutErasedKeys } from '../../../events/erasure/message-records.ts';
 import type { MessageChunk, ChunkRecipient } from '../../../schemas/records.ts';
 import type { FrozenAudience, LeasedRun, SliceSizes } from '../run.ts';
 import type { RunStore } from '../run-store.ts';
@@ -56,10 +57,11 @@ export async function writeSlice(
   const close = async () => {
     const [first] = open;
     if (!first) return;
-    await sending.add({
+    const chunk = {
       ...{ account_id: accountId, campaign_id: campaignId, run_id: runId, chunk: chunks++ },
       ...{ planned_at: frozen.at, first_key: first.key, recipients: open },
-    });
+    };
+    await sending.add(open.some(isNobody) ? withoutErasedKeys(chunk) : chunk);
     open = [];
   };
   const people = frozen.people;
