@@ -18,6 +18,8 @@ const AWAITED: readonly Topic[] = [
   TOPIC.verdicts,
   TOPIC.dead,
   TOPIC.channelCommands,
+  TOPIC.messagesPlanned,
+  TOPIC.messagesOutcomes,
 ];
 
 export async function endsOf(admin: Admin, topic: string): Promise<Ends> {

@@ -12,8 +12,31 @@ const KINDS = {
   profiles: '_stamps',
   identities: 'canonical',
   addresses: 'address_id',
+  messages: 'provider_message_id',
+  recipients: 'is_control',
+  opens: 'opened_by_person_at',
 } as const;
+/** Tables of messages: the columns that name the person, and when a row was made. */
+const MESSAGE_TABLES = {
+  messages: { names: ['person_id', 'user_id'], time: 'planned_at' },
+  recipients: { names: ['person_id', 'user_id'], time: 'frozen_at' },
+  opens: { names: ['user_id'], time: 'opened_by_person_at' },
+} as const;
+type MessageTable = keyof typeof MESSAGE_TABLES;
 type TableKind = keyof typeof KINDS;
+
+/** The column that says when the messages of a table were planned; undefined: it holds none. */
+export function plannedAt(columns: readonly string[]): string | undefined {
+  const found = (['messages', 'recipients', 'opens'] as const).find((kind) =>
+    columns.includes(KINDS[kind]),
+  );
+  return found && MESSAGE_TABLES[found].time;
+}
+
+/** @param until ms since the epoch */
+export function plannedUntil(column: string, until: number): string {
+  return `${column} <= fromUnixTimestamp64Milli(${Math.ceil(until)}, 'UTC')`;
+}
 
 /** The events of a person up to a cut. */
 export interface PersonRows {
@@ -73,7 +96,7 @@ export class ClickhouseRows {
 
   /** Condition of rows that are about the person as a whole. */
   async namesWhere(
-    kind: Exclude<TableKind, 'events' | 'addresses'>,
+    kind: 'profiles' | 'identities',
     { accountId, names }: Pick<PersonRows, 'accountId' | 'names'>,
   ): Promise<string> {
     const persons = await this.#hashes(names);
@@ -98,6 +121,31 @@ export class ClickhouseRows {
     const theirs =
       listed === '' ? '' : ` OR cityHash64(toString(channel), address_id) IN (${listed})`;
     return `account_id = ${accountId} AND (_person IN (${persons})${theirs})`;
+  }
+
+  /**
+   * Condition of the messages of a person that were planned up to a time.
+   * @param at ms since the epoch
+   */
+  async messagesWhere(
+    kind: MessageTable,
+    { accountId, names, at }: Pick<PersonRows, 'accountId' | 'names'> & { at: number },
+  ): Promise<string> {
+    const { names: columns, time } = MESSAGE_TABLES[kind];
+    const persons = await this.#hashes(names);
+    const theirs = columns.map((column) => `sipHash64(${column}) IN (${persons})`);
+    return `account_id = ${accountId} AND (${theirs.join(' OR ')}) AND ${plannedUntil(time, at)}`;
+  }
+
+  /** Ids of the person's transactional messages. */
+  async messageIds(
+    person: Pick<PersonRows, 'accountId' | 'names'> & { at: number },
+  ): Promise<string[]> {
+    const where = await this.messagesWhere('messages', person);
+    const rows = await this.select<[string]>(
+      `SELECT DISTINCT message_id FROM messages WHERE campaign_id = 0 AND ${where}`,
+    );
+    return rows.map(([id]) => id);
   }
 
   /** Those of the texts that are the e-mail address or phone number of other people's profiles. */
@@ -138,11 +186,21 @@ export class ClickhouseRows {
 
   /** Resolves with the number of rows once no part holds them. */
   async delete(table: string, where: string): Promise<number> {
+    return this.#mutate(table, 'DELETE', where);
+  }
+
+  /** Empties the person of rows of frozen audiences; the rows stay. */
+  async blankRecipients(table: string, where: string): Promise<number> {
+    return this.#mutate(table, "UPDATE person_id = '', user_id = ''", where);
+  }
+
+  /** After the mutation no row matches any more. */
+  async #mutate(table: string, change: string, where: string): Promise<number> {
     const found = await this.count(table, where);
     if (found === 0) return 0;
     const onCluster = this.#cluster === '' ? '' : ` ON CLUSTER '${this.#cluster}'`;
     await this.#client.command({
-      query: `ALTER TABLE ${table}${onCluster} DELETE WHERE ${where}`,
+      query: `ALTER TABLE ${table}${onCluster} ${change} WHERE ${where}`,
       clickhouse_settings: DELETE,
     });
     const left = await this.count(table, where);

@@ -27,6 +27,8 @@ interface EraseRequest {
 }
 
 const POLL = 500;
+/** Every process that follows the erasures has read one after this time. */
+const NOTICED_MS = 2 * ERASURES_POLL_MS + 1000;
 
 /** Carries an erasure out from where it stopped, up to its removal from all stores but the log. */
 export async function carryOut(
@@ -41,9 +43,14 @@ export async function carryOut(
     if (!erasure) throw new CommandError(`there is no erasure ${id}: see ./ravand erase status`);
     switch (erasure.state) {
       case 'requested':
-        await (erasure.cuts
-          ? recordFact(connections, store, erasure)
-          : decideCut(connections, store, { erasure, request }));
+        if (erasure.cuts) {
+          await recordFact(connections, store, erasure);
+          break;
+        }
+        // No outcome of a message to the person is published any more, so no event of one
+        // comes behind the cut.
+        await delay(Math.max(0, NOTICED_MS - erasure.age), request.stop);
+        await decideCut(connections, store, { erasure, request });
         break;
       case 'recorded':
         await reachBarrier(connections, store, { erasure, request });
@@ -51,7 +58,7 @@ export async function carryOut(
       case 'enforced': {
         await eraseMergedSince(connections, store, { erasure, request });
         // Every live consumer has read the erasure before its rows are removed.
-        await delay(2 * ERASURES_POLL_MS + 1000, request.stop);
+        await delay(NOTICED_MS, request.stop);
         const { homeDir, env, stop: signal, report } = request;
         await removeFromStores(connections, { erasure, store, homeDir, env, signal, report });
         break;

@@ -37,6 +37,8 @@ export interface ErasureRow {
   removed: Readonly<Record<string, number>>;
   /** ms since the epoch */
   requestedAt: number;
+  /** Messages that were planned until then are the person's, ms; undefined: it is not known yet. */
+  messagesUntil: number | undefined;
   /** Since the request, ms. */
   age: number;
   verifiedAt: number | undefined;
@@ -56,12 +58,14 @@ interface Stored {
   counts: MinuteCounts | null;
   removed: Record<string, number>;
   requested_at: number;
+  messages_until: number | null;
   age: number;
   verified_at: number | null;
 }
 
 const COLUMNS = `id, account_id, key_id, name_hashes, address_hashes, names, state, cuts, since, barrier, counts, removed,
   extract(epoch FROM requested_at)::float8 * 1000 AS requested_at,
+  extract(epoch FROM messages_until)::float8 * 1000 AS messages_until,
   extract(epoch FROM clock_timestamp() - requested_at)::float8 * 1000 AS age,
   extract(epoch FROM verified_at)::float8 * 1000 AS verified_at`;
 
@@ -80,6 +84,7 @@ function erasureRow(row: Stored): ErasureRow {
     counts: row.counts ?? undefined,
     removed: row.removed,
     requestedAt: row.requested_at,
+    messagesUntil: row.messages_until ?? undefined,
     age: row.age,
     verifiedAt: row.verified_at ?? undefined,
   };
@@ -197,6 +202,21 @@ export class ErasureStore {
     );
   }
 
+  /**
+   * No audience is made of the removed profiles any more: messages that were planned until now are
+   * the person's. Decided once. Resolves with the time, ms since the epoch.
+   */
+  async endMessages({ id, accountId }: Pick<ErasureRow, 'id' | 'accountId'>): Promise<number> {
+    const { rows } = await this.#database.query<{ until: number }>(
+      `UPDATE erasures SET changed_at = clock_timestamp(), messages_until = coalesce(messages_until,
+         greatest(clock_timestamp(), (SELECT max(frozen_at) FROM campaign_runs WHERE account_id = $2)))
+       WHERE id = $1 RETURNING extract(epoch FROM messages_until)::float8 * 1000 AS until`,
+      [id, accountId],
+    );
+    if (!rows[0]) throw new Error(`there is no erasure ${id}`);
+    return rows[0].until;
+  }
+
   async removedFrom(id: number, removed: Readonly<Record<string, number>>): Promise<void> {
     await this.#set(id, 'removed = removed || $2::jsonb', JSON.stringify(removed));
   }
@@ -304,10 +324,10 @@ export class ErasureStore {
     );
     const { rows } = await this.#database.query<{ id: string }>(
       `WITH made AS (
-         INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at)
+         INSERT INTO erasures (id, account_id, key_id, name_hashes, state, cuts, requested_at, messages_until)
          SELECT CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE id = $1)
              THEN nextval(pg_get_serial_sequence('erasures', 'id')) ELSE $1 END,
-           $2, $3, $4, 'removed', $5, $6
+           $2, $3, $4, 'removed', $5, $6, $6
          RETURNING id, account_id
        ), audited AS (
          INSERT INTO audit_lines (account_id, actor, action, details)

@@ -43,7 +43,7 @@ const ALIASED = `SELECT EXISTS (SELECT 1 FROM identity_names WHERE account_id = 
   OR EXISTS (SELECT 1 FROM alias_facts WHERE account_id = $1 AND user_id = ANY($2::text[]))
   OR EXISTS (SELECT 1 FROM erasures WHERE account_id = $1 AND names && $2::text[]
     AND state IN ('requested', 'recorded', 'enforced'))
-  OR ${['channel_consents', 'channel_suppressions', 'message_recipients', 'inbox_entries'].map((table) => `EXISTS (SELECT 1 FROM ${table} WHERE account_id = $1 AND user_id = ANY($2::text[]))`).join(' OR ')}
+  OR ${['channel_consents', 'channel_suppressions', 'message_recipients', 'inbox_entries', 'announced_opt_outs'].map((table) => `EXISTS (SELECT 1 FROM ${table} WHERE account_id = $1 AND user_id = ANY($2::text[]))`).join(' OR ')}
   OR EXISTS (SELECT 1 FROM channel_addresses WHERE account_id = $1 AND (user_id = ANY($2::text[]) OR anonymous_id = ANY($2::text[]))) AS known`;
 
 /** Whether a store but the log holds something of the names, or their erasure is under way. */
@@ -59,6 +59,7 @@ export async function isKnown(
   if (found[0]?.known === true) return true;
   const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
   const where = await rows.namesWhere('profiles', { accountId, names });
-  for (const table of ['profiles', 'events']) if ((await rows.count(table, where)) > 0) return true;
+  for (const table of ['profiles', 'events', 'messages'])
+    if ((await rows.count(table, where)) > 0) return true;
   return false;
 }

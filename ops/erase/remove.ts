@@ -1,4 +1,5 @@
 import { CommandError } from '../../cli/command.ts';
+import { readErasuresById } from '../../platform/log/erasures.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { exportFiles, exportFileSettings } from '../../platform/files/export-files.ts';
 import { mergeAgain } from '../../projections/identities/apply-aliases.ts';
@@ -11,6 +12,7 @@ import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
 import { eraseChannels } from './channels.ts';
 import { markDeadLetters } from './dead-letters.ts';
 import type { ErasureRow, ErasureStore } from './erasure-store.ts';
+import { eraseMessages } from './messages.ts';
 import { removeInbox, removeShownCampaigns } from './inbox-rows.ts';
 import { needleOf } from './needles.ts';
 import {
@@ -78,7 +80,6 @@ export async function removeFromStores(connections: Connections, removal: Remova
   await note('addresses', channels.addresses, 'devices, browsers and chats removed');
   await note('consents', channels.consents, 'entries of the log of consents removed');
   await note('suppressions', channels.suppressions, 'suppressed addresses removed');
-  await note('recipients', channels.recipients, 'recipients of messages removed');
   const needles = person.names.map((name) => needleOf(name, true));
   await note('reasons', await blankReasons(database, person.accountId, needles), 'reasons blanked');
   await note('aliases', await eraseIdentities(connections, { person, rows }), 'aliases removed');
@@ -94,6 +95,23 @@ export async function removeFromStores(connections: Connections, removal: Remova
     if (table === 'events' || table === 'events_local') events = removed;
   }
   await note('events', events, 'events removed');
+  const messages = await eraseMessages(connections, {
+    person: { ...person, erased: await readErasuresById(database, [id]) },
+    end: () => store.endMessages(erasure),
+    clock: () => store.clock(),
+    ...{ rows, signal, report },
+  });
+  await note('links', messages.links, 'short links of messages removed');
+  await note(
+    'recipients',
+    channels.recipients + messages.recipients,
+    'recipients of messages removed',
+  );
+  await note('outcomes', messages.outcomes, 'outcomes of messages removed');
+  await note('audiences', messages.audiences, 'places in frozen audiences removed');
+  await note('chunks', messages.chunks, 'places in queued chunks emptied');
+  await note('transactional', messages.transactional, 'transactional messages removed');
+  await note('caps', messages.caps + messages.merged, 'counters of messages removed');
   // An export that begins now finds nothing of the person any more.
   await note('exports', await removeExports(removal, connections), 'exports removed');
   const counted = await store.find(id);

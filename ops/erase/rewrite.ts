@@ -14,7 +14,9 @@ import type { Connections } from '../jobs/connections.ts';
 import type { Transform } from '../log/rewrite/copy-partition.ts';
 import { removeFormerTopic } from '../log/rewrite/remove-former.ts';
 import { rewriteTopic } from '../log/rewrite/rewrite.ts';
+import { ClickhouseRows } from './clickhouse-rows.ts';
 import { ErasureStore } from './erasure-store.ts';
+import { removeEmptiedRecipients } from './messages.ts';
 import { RewriteStore, type TopicRewrite } from './rewrite-store.ts';
 
 interface RewriteRun {
@@ -42,6 +44,8 @@ export async function rewriteLog(connections: Connections, run: RewriteRun): Pro
     );
   const erasures = await store.begin(PERSONAL_TOPICS);
   if (erasures.length === 0) return [];
+  const rows = new ClickhouseRows(connections.clickhouse, connections.settings.CLICKHOUSE_CLUSTER);
+  await removeEmptiedRecipients(database, rows);
   for (const one of await store.all()) await rewriteOne(connections, { store, one, run });
   await new ErasureStore(database).rewritten(erasures);
   await store.end();

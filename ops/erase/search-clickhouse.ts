@@ -1,6 +1,6 @@
 import type { Connections } from '../jobs/connections.ts';
 import { laterAddresses } from './channel-rows.ts';
-import { ClickhouseRows, type PersonRows } from './clickhouse-rows.ts';
+import { ClickhouseRows, plannedAt, plannedUntil, type PersonRows } from './clickhouse-rows.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 import { re2Pattern } from './needles.ts';
@@ -10,7 +10,7 @@ export async function searchClickhouse(
   { clickhouse, database, settings }: Connections,
   { erasure, needles, signal }: Search,
 ): Promise<Verification> {
-  const { accountId, names = [], cuts = [] } = erasure;
+  const { accountId, names = [], cuts = [], messagesUntil } = erasure;
   const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
   const tables = await rows.select<[string, string[]]>(
     `SELECT table, groupArray(name) FROM system.columns WHERE database = currentDatabase()
@@ -26,9 +26,11 @@ export async function searchClickhouse(
     const isOfEvents = columns.includes('_acceptance');
     const isOfProfiles = columns.includes('_stamps');
     const isOfAddresses = columns.includes('address_id');
+    const planned = plannedAt(columns);
     const where = [
       ...(columns.includes('account_id') ? [`account_id = ${accountId}`] : []),
       ...(isOfEvents ? [beforeCut(cuts)] : []),
+      ...(planned && messagesUntil !== undefined ? [plannedUntil(planned, messagesUntil)] : []),
       // Theirs are compared with their events.
       ...(isOfEvents || isOfProfiles || isOfAddresses ? [`NOT (${own})`] : []),
     ];

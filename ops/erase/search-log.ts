@@ -10,6 +10,8 @@ import {
   deadLetterCodec,
   decodeIfReadable,
   identityCommandCodec,
+  messageChunkCodec,
+  messageOutcomeCodec,
   UnreadableRecord,
 } from '../../schemas/codec.ts';
 import { rawAccountOf } from '../../schemas/raw-head.ts';
@@ -56,14 +58,23 @@ export async function searchLog(
 
 async function erasedPeople(
   { database }: Connections,
-  { id, accountId, keyId, hashes, addressHashes, cuts = [], requestedAt }: Search['erasure'],
+  {
+    id,
+    accountId,
+    keyId,
+    hashes,
+    addressHashes,
+    cuts = [],
+    requestedAt,
+    messagesUntil,
+  }: Search['erasure'],
 ): Promise<ErasedPeople> {
   const { rows } = await database.query<{ id: number; key: Buffer }>(
     'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL',
   );
   const names = hashes.map((hash) => hash.toString('hex'));
   const addresses = addressHashes.map((hash) => hash.toString('hex'));
-  const erasure = { id, accountId, keyId, names, addresses, cuts, requestedAt };
+  const erasure = { id, accountId, keyId, names, addresses, cuts, requestedAt, messagesUntil };
   return new ErasedPeople([erasure], new Map(rows.map((row) => [row.id, row.key])));
 }
 
@@ -121,6 +132,10 @@ function accountOf({ topic, value }: ConsumedMessage): number | undefined {
       return decodeIfReadable(identityCommandCodec, value)?.account_id;
     case TOPIC.channelCommands:
       return decodeIfReadable(channelCommandCodec, value)?.account_id;
+    case TOPIC.messagesPlanned:
+      return decodeIfReadable(messageChunkCodec, value)?.account_id;
+    case TOPIC.messagesOutcomes:
+      return decodeIfReadable(messageOutcomeCodec, value)?.account_id;
     default:
       return undefined;
   }
@@ -156,7 +171,19 @@ function isLater(message: ConsumedMessage, { erasure, people, epochs }: Known): 
       const command = decodeIfReadable(channelCommandCodec, value);
       return command !== undefined && command.received_at > erasure.requestedAt;
     }
+    case TOPIC.messagesPlanned: {
+      const chunk = decodeIfReadable(messageChunkCodec, value);
+      return chunk !== undefined && chunk.planned_at > messagesUntil(erasure);
+    }
+    case TOPIC.messagesOutcomes: {
+      const outcome = decodeIfReadable(messageOutcomeCodec, value);
+      return outcome !== undefined && outcome.planned_at > messagesUntil(erasure);
+    }
     default:
       return timestamp > erasure.requestedAt;
   }
+}
+
+function messagesUntil({ messagesUntil: until }: Search['erasure']): number {
+  return until ?? Number.POSITIVE_INFINITY;
 }

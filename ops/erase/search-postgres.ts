@@ -1,6 +1,8 @@
 import { escapeText } from '../../platform/postgres/escaped-text.ts';
+import { readErasuresById } from '../../platform/log/erasures.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { deliveryPatterns } from './delivery-patterns.ts';
+import { countHeld } from './message-rows.ts';
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 import { postgresPatterns } from './needles.ts';
@@ -19,7 +21,6 @@ const OWN: Readonly<Record<string, string>> = {
 const POSITION = ['epoch', 'partition', 'log_offset'];
 /** When a row of a person was written, ms since the epoch: later ones are of a new person. */
 const WRITTEN_AT: Readonly<Record<string, string>> = {
-  message_recipients: 'extract(epoch FROM t.created_at) * 1000',
   inbox_entries: 'extract(epoch FROM t.created_at) * 1000',
   announced_opt_outs: 't.received_at',
 };
@@ -29,6 +30,12 @@ function writtenAt(table: string, columns: readonly string[]): string | undefine
   const isOfCommand = columns.includes('received_at') && columns.includes('log_partition');
   return isOfCommand ? 't.received_at' : WRITTEN_AT[table];
 }
+
+/** The same of messages, which are the person's until a time of their own. */
+const PLANNED_AT: Readonly<Record<string, string>> = {
+  message_recipients: 'extract(epoch FROM t.created_at) * 1000',
+  short_links: 'extract(epoch FROM t.created_at) * 1000',
+};
 
 interface Table {
   schema: string;
@@ -41,7 +48,7 @@ export async function searchPostgres(
   { database }: { database: Pick<Database, 'query'> },
   { erasure, needles, signal }: Search,
 ): Promise<Verification> {
-  const { accountId, names = [], cuts = [], requestedAt } = erasure;
+  const { accountId, names = [], cuts = [], requestedAt, messagesUntil } = erasure;
   const tables = await database.query<Table>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text) AS columns
      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
@@ -62,8 +69,10 @@ export async function searchPostgres(
       ? `AND EXISTS (SELECT 1 FROM unnest($3::int[], $4::int[], $5::bigint[]) AS cut (partition, epoch, log_offset)
            WHERE cut.partition = t.partition AND (t.epoch, t.log_offset) < (cut.epoch, cut.log_offset))`
       : '';
-    const at = writtenAt(table, columns);
+    const planned = PLANNED_AT[table];
+    const at = planned ?? writtenAt(table, columns);
     const until = at === undefined ? '$8::float8 IS NULL OR true' : `${at} <= $8::float8`;
+    const end = planned === undefined ? requestedAt : (messagesUntil ?? Number.MAX_SAFE_INTEGER);
     for (const needle of needles) {
       const patterns = postgresPatterns(needle);
       if (needle.isName && BY_NAME.has(table) && named.has(needle.text)) continue;
@@ -83,7 +92,7 @@ export async function searchPostgres(
           cuts.map(({ offset }) => offset),
           names.map(escapeText),
           deliveryPatterns(names),
-          requestedAt,
+          end,
         ],
       );
       const count = rows[0]?.count ?? 0;
@@ -94,5 +103,18 @@ export async function searchPostgres(
       if (count > own) mentions.push({ ...place, count: count - own });
     }
   }
-  return { findings, mentions };
+  return { findings: [...findings, ...(await queued(database, erasure))], mentions };
+}
+
+/** Records of messages, which no text of a row shows. */
+async function queued(
+  database: Pick<Database, 'query'>,
+  { id, accountId, names = [] }: Search['erasure'],
+): Promise<Finding[]> {
+  const erased = await readErasuresById(database, [id]);
+  const { chunks, outcomes } = await countHeld(database, { accountId, names, erased });
+  const found = { message_chunks: chunks, message_outbox: outcomes };
+  return Object.entries(found).flatMap(([place, count]) =>
+    count > 0 ? [{ store: 'postgres', place, count } as const] : [],
+  );
 }
