@@ -11,7 +11,7 @@ import {
   type MigratedDatabase,
 } from '../../../platform/postgres/testing/migrated-database.ts';
 import { messageOutcomeCodec, rawRecordCodec } from '../../../schemas/codec.ts';
-import type { MessageOutcome } from '../../../schemas/records.ts';
+import { ERASED, type MessageOutcome } from '../../../schemas/records.ts';
 import { TOPIC } from '../../../schemas/topology.ts';
 import { OutboxStore } from './outbox-store.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
@@ -22,6 +22,15 @@ let published: LogRecord[];
 /** Throws for records that Kafka refuses. */
 let refuse: (records: readonly LogRecord[]) => void;
 let opened: Outbox[];
+/** Of the person `erased`. */
+const erased = {
+  outcome(record: Buffer): Buffer {
+    if (!record.includes('erased')) return record;
+    const read = messageOutcomeCodec.decode(record);
+    const nobody = { message_id: '', person_id: '', user_id: '', status: ERASED };
+    return messageOutcomeCodec.encode({ ...read, ...nobody });
+  },
+};
 
 beforeAll(async () => {
   postgres = await migratedDatabase(['0001', '0060']);
@@ -48,7 +57,7 @@ function open(owner: string): Outbox {
       partitions: () => Promise.resolve(4),
     },
     log: createLog({ part: 'test', level: 'silent' }),
-    ...{ random: () => 0, now: () => 9000 },
+    ...{ random: () => 0, now: () => 9000, erased },
   });
   opened.push(outbox);
   return outbox;
@@ -111,6 +120,17 @@ describe('the outbox', () => {
       { ...common, event: 'message_failed', message_id: outcomeEventId(failed, eventKey) },
       { ...common, event: 'message_sent', message_id: outcomeEventId(sent, eventKey) },
     ]);
+  });
+
+  it('publishes nothing of erased people: an outcome without a name, and no event', async () => {
+    await add([outcome('a'), outcome('erased')]);
+    open('one').start();
+    await left(0);
+    expect(stored().map(({ status, user_id }) => [status, user_id])).toEqual([
+      ['sent', 'a'],
+      [ERASED, ''],
+    ]);
+    expect(events()).toMatchObject([{ message_id: outcomeEventId(outcome('a'), eventKey) }]);
   });
 
   it('publishes transactional messages of other processes as well', async () => {

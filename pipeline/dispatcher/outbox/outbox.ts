@@ -5,6 +5,7 @@ import { EventWriter } from '../../../ingest/event-writer.ts';
 import type { LogPublisher } from '../../../ingest/log-publisher.ts';
 import { backoffDelay } from '../../../platform/backoff.ts';
 import type { Log } from '../../../platform/log.ts';
+import type { ErasedRecipients } from '../../../platform/log/erased-recipients.ts';
 import { readEventKey } from '../../../platform/messages/event-key.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import { WakeSignal } from '../../../platform/wake-signal.ts';
@@ -32,6 +33,8 @@ export interface OutboxDeps {
   publisher: Pick<LogPublisher, 'publish' | 'partitions'>;
   log: Log;
   registry: Registry;
+  /** Followed since before the start: outcomes of erased people are published without them. */
+  erased: Pick<ErasedRecipients, 'outcome'>;
   /** Names this process among all, and begins as its leases of chunks do (releaseLeases). */
   owner: string;
   random: () => number;
@@ -165,6 +168,11 @@ class OutboxLoop {
     this.#metrics.published(outcomes.map(({ outcome }) => outcome.status));
   }
 
+  #withoutErased(record: Buffer): ReadOutcome {
+    const left = this.#deps.erased.outcome(record);
+    return { outcome: messageOutcomeCodec.decode(left), record: left };
+  }
+
   /** What can be read, and of each row the rest: a newer release wrote it, or it is damaged. */
   #read(rows: readonly OutboxRow[]): { outcomes: ReadOutcome[]; unreadable: OutboxRow[] } {
     const { log } = this.#deps;
@@ -174,7 +182,7 @@ class OutboxLoop {
       const rest: Buffer[] = [];
       for (const record of splitOutcomes(row.outcomes))
         try {
-          outcomes.push({ outcome: messageOutcomeCodec.decode(record), record });
+          outcomes.push(this.#withoutErased(record));
         } catch (error) {
           if (rest.push(record) > 1) continue;
           log.error(
