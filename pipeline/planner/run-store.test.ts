@@ -129,6 +129,26 @@ describe('a lease', () => {
     expect(await store.lease(ANY)).toMatchObject({ id: run.id });
   });
 
+  it('is not of a run of which 400,000 written recipients have no outcome, and of another one', async () => {
+    const many = await frozenRun(1_000_000);
+    await db.rows(
+      `UPDATE campaign_runs SET chunks = 900, due_at = due_at - interval '30 minutes' WHERE id = $1`,
+      [many],
+    );
+    expect((await waitingRuns(db.database)).late_seconds).toBe(0);
+    const other = await frozenRun(1_000_000);
+    const slices = { freezes: false, slices: true };
+    const leased = await store.lease(slices);
+    expect(leased).toMatchObject({ id: other });
+    if (leased) await store.release(leased, 60);
+    expect(await store.lease(slices)).toBeUndefined();
+    await db.rows(
+      `INSERT INTO campaign_run_counts (run_id, status, reason, messages) VALUES ($1, 'sent', '', 40000), ($1, 'failed', 'deadline', 10001)`,
+      [many],
+    );
+    expect(await store.lease(slices)).toMatchObject({ id: many, chunks: 900 });
+  });
+
   it('is of the kind that is wanted', async () => {
     const frozen = await frozenRun();
     const fresh = await db.addRun({ account: 2, state: 'planning' });

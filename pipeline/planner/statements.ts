@@ -1,10 +1,19 @@
 import { SHOW_STATUS } from '../../messaging/campaigns/status-sql.ts';
+import { SLICE_SIZES } from './run.ts';
 
 /** A run that starts later than this waits for a person to confirm it (MESSAGING.md, Consent). */
 const LATE = "interval '1 hour'";
 
 /** Retries of a run's messages end so long after its first chunk. */
 const DEADLINE = "interval '24 hours'";
+
+/**
+ * Recipients of a run that are written to messages.planned and have no outcome: with more of them
+ * it gets no turn. So the dispatcher's queue is bounded for each run, and an account has at most
+ * max_active_runs of them; a partition of the log never has to wait for an account.
+ */
+const MAX_WAITING = 400_000;
+const WAITS_FOR_OUTCOMES = `least(r.chunks * ${SLICE_SIZES.chunk}::bigint, r.planned) - (SELECT coalesce(sum(c.messages), 0) FROM campaign_run_counts c WHERE c.run_id = r.id) >= ${MAX_WAITING}`;
 
 const IS_FREE = `coalesce(r.leased_until, '-infinity') <= clock_timestamp()`;
 const IS_ACTIVE = `EXISTS (SELECT 1 FROM accounts a WHERE a.id = r.account_id AND a.status = 'active')`;
@@ -51,7 +60,7 @@ export const LEASE = `
     FROM planning p CROSS JOIN LATERAL (
       SELECT r.id, r.frozen_at IS NOT NULL AS is_frozen FROM campaign_runs r
       WHERE r.account_id = p.account_id AND r.state = 'planning' AND ${IS_FREE} AND (r.cancelled OR ${IS_ACTIVE})
-        AND CASE WHEN r.frozen_at IS NULL THEN $3::boolean AND NOT r.cancelled AND NOT (${IS_LATE}) ELSE $4::boolean END
+        AND CASE WHEN r.frozen_at IS NULL THEN $3::boolean AND NOT r.cancelled AND NOT (${IS_LATE}) ELSE $4::boolean AND NOT (${WAITS_FOR_OUTCOMES}) END
         AND NOT EXISTS (SELECT 1 FROM busy b WHERE b.account_id = r.account_id AND b.is_frozen = (r.frozen_at IS NOT NULL))
       ORDER BY r.due_at, r.id LIMIT 1
     ) first
@@ -119,9 +128,12 @@ export const FAIL = `
   ), shown AS (${SHOW_STATUS})
   SELECT id FROM moved`;
 
-/** How many runs of active accounts wait, and for how long those are due that are not planned. */
+/**
+ * How many runs of active accounts wait, and for how long those are due that are not planned, and
+ * do not wait for the dispatcher.
+ */
 export const WAITING = `
   SELECT count(*) FILTER (WHERE r.state = 'scheduled')::integer AS due, count(*) FILTER (WHERE r.state = 'planning')::integer AS planning,
     count(*) FILTER (WHERE r.state = 'confirm')::integer AS confirm,
-    coalesce(extract(epoch FROM clock_timestamp() - min(greatest(r.due_at, r.confirmed_at)) FILTER (WHERE r.state <> 'confirm')), 0)::float8 AS late_seconds
+    coalesce(extract(epoch FROM clock_timestamp() - min(greatest(r.due_at, r.confirmed_at)) FILTER (WHERE r.state <> 'confirm' AND NOT (${WAITS_FOR_OUTCOMES}))), 0)::float8 AS late_seconds
   FROM campaign_runs r WHERE (r.state IN ('planning', 'confirm') OR (r.state = 'scheduled' AND r.due_at <= clock_timestamp())) AND ${IS_ACTIVE}`;
