@@ -16,7 +16,8 @@ import {
   type LagSnapshot,
 } from './group-offsets.ts';
 import { lagLines } from './render.ts';
-import { runLines, runWarnings } from './campaign-runs.ts';
+import { messageLines, messageWarnings, runLines, runWarnings } from './campaign-runs.ts';
+import { waitingMessages, type WaitingMessages } from '../../pipeline/dispatcher/runs/balance.ts';
 import { waitingRuns, type WaitingRuns } from '../../pipeline/planner/waiting-runs.ts';
 
 /** Time between the two snapshots that rates are computed from, ms. */
@@ -26,9 +27,9 @@ const SNAPSHOT_TIMEOUT_MS = 15_000;
 const MAX_WATCH_MS = 12 * 3_600_000;
 
 /**
- * `./ravand lag`: lag of every consumer group, per topic and partition, and runs of campaigns that
- * wait. Exits with 1 when unread records are close to their retention or already deleted, and when
- * a run is late.
+ * `./ravand lag`: lag of every consumer group, per topic and partition, and runs and messages of
+ * campaigns that wait. Exits with 1 when unread records are close to their retention or already
+ * deleted, when a run is late, and when outcomes are not published.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
@@ -69,6 +70,7 @@ interface Measurement {
   lags: Lag[];
   /** Undefined: PostgreSQL does not answer. */
   runs: WaitingRuns | undefined;
+  messages: WaitingMessages | undefined;
 }
 
 async function measure(options: {
@@ -80,18 +82,24 @@ async function measure(options: {
   const { admin, database, operator, before } = options;
   const snapshot = await bounded(fetchLagSnapshot(admin, database));
   const topics = [...new Set(snapshot.offsets.map(({ topic }) => topic))];
-  const [appended, retention, runs] = await bounded(
+  const [appended, retention, runs, messages] = await bounded(
     Promise.all([
       fetchAppendTimes(snapshot.offsets, operator.settings),
       fetchRetentions(admin, topics),
       waitingRuns(database).catch(() => undefined),
+      waitingMessages(database).catch(() => undefined),
     ]),
   );
-  return { snapshot, lags: partitionLags({ before, now: snapshot, appended, retention }), runs };
+  const lags = partitionLags({ before, now: snapshot, appended, retention });
+  return { snapshot, lags, runs, messages };
 }
 
-function warningsOf({ lags, runs }: Measurement): string[] {
-  return [...lags.flatMap(({ warning }) => warning ?? []), ...(runs ? runWarnings(runs) : [])];
+function warningsOf({ lags, runs, messages }: Measurement): string[] {
+  return [
+    ...lags.flatMap(({ warning }) => warning ?? []),
+    ...(runs ? runWarnings(runs) : []),
+    ...(messages ? messageWarnings(messages) : []),
+  ];
 }
 
 /**
@@ -140,7 +148,7 @@ function printLags(
   measurement: Measurement,
   { json, everyPartition }: { json: boolean; everyPartition: boolean },
 ): void {
-  const { snapshot, lags, runs } = measurement;
+  const { snapshot, lags, runs, messages } = measurement;
   const warnings = warningsOf(measurement);
   if (json) {
     print(
@@ -148,7 +156,7 @@ function printLags(
         at: new Date(snapshot.at).toISOString(),
         groups: groupLags(lags).map(jsonOf),
         partitions: lags.map(jsonOf),
-        campaign_runs: runs ?? null,
+        ...{ campaign_runs: runs ?? null, messages: messages ?? null },
         warnings,
         problems: snapshot.problems,
       }),
@@ -157,6 +165,7 @@ function printLags(
   }
   for (const line of lagLines(lags, { everyPartition })) print(line);
   if (runs) for (const line of runLines(runs)) print(line);
+  if (messages) for (const line of messageLines(messages)) print(line);
   for (const sentence of [...warnings, ...snapshot.problems]) print(`! ${sentence}`);
 }
 

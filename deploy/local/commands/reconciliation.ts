@@ -1,4 +1,5 @@
 import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { MessageBalance } from '../../../pipeline/dispatcher/runs/balance.ts';
 import type { WaitingRuns } from '../../../pipeline/planner/waiting-runs.ts';
 import type { CommandTotals } from '../../../projections/addresses/books.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
@@ -37,6 +38,27 @@ export function commandLines({ accepted, applied, missing }: CommandTotals): str
 /** Runs of campaigns that wait; undefined while the planner does not answer. */
 export function readWaitingRuns(plan: StackPlan): Promise<WaitingRuns | undefined> {
   return fetchJson<WaitingRuns>(plan.admin_ports['planner'], '/runs');
+}
+
+/** The balance of messages of campaigns; undefined while the dispatcher does not answer. */
+export function readMessages(
+  plan: StackPlan,
+  account: string | undefined,
+): Promise<MessageBalance | undefined> {
+  const query = account === undefined ? '' : `?account=${encodeURIComponent(account)}`;
+  return fetchJson<MessageBalance>(plan.admin_ports['dispatcher'], `/messages${query}`);
+}
+
+export function messageLines({ totals, gap, runs, accounts }: MessageBalance): string[] {
+  const count = (name: keyof MessageBalance['totals']) => totals[name].toLocaleString('en');
+  const places = (names: readonly { id: number; gap: number }[]) =>
+    names.map(({ id, gap: own }) => `${id} (${own.toLocaleString('en')})`).join(', ');
+  return [
+    `messages of campaigns: planned ${count('planned')} = sent ${count('sent')} + failed ${count('failed')} + withheld ${count('withheld')} + skipped ${count('skipped')} + in flight ${count('in_flight')}`,
+    ...(gap > 0 ? [`! the sum differs from planned by ${gap.toLocaleString('en')} messages`] : []),
+    ...(accounts.length > 0 ? [`! differs in accounts ${places(accounts)}`] : []),
+    ...(runs.length > 0 ? [`! differs in runs ${places(runs)}`] : []),
+  ];
 }
 
 export function reconciliationLines(counts: ReconciliationCounts): string[] {

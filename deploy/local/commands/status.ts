@@ -12,7 +12,9 @@ import { runLines } from '../../../ops/lag/campaign-runs.ts';
 import { supervisorDied } from './down.ts';
 import {
   commandLines,
+  messageLines,
   readCommandBooks,
+  readMessages,
   readReconciliation,
   readWaitingRuns,
   reconciliationLines,
@@ -43,6 +45,7 @@ export const status: Command = {
       reconciliation: readReconciliation(plan, values.account),
       commands: readCommandBooks(plan, values.account),
       runs: readWaitingRuns(plan),
+      messages: readMessages(plan, values.account),
     };
     const services = await asked.services;
     const broker = services.find(({ name }) => name === 'kafka');
@@ -56,12 +59,13 @@ export const status: Command = {
     const reconciliation = await asked.reconciliation;
     const commands = await asked.commands;
     const runs = await asked.runs;
+    const messages = await asked.messages;
     if (values.json === true)
       print(
         JSON.stringify(
           {
             ...{ parts: rows, books: reconciliation ?? null, commands: commands ?? null },
-            campaign_runs: runs ?? null,
+            ...{ campaign_runs: runs ?? null, messages: messages?.totals ?? null },
           },
           null,
           2,
@@ -71,6 +75,7 @@ export const status: Command = {
       show(rows);
       if (reconciliation) for (const line of reconciliationLines(reconciliation)) print(line);
       if (commands) for (const line of commandLines(commands)) print(line);
+      if (messages) for (const line of messageLines(messages)) print(line);
       if (runs) for (const line of runLines(runs)) print(line);
     }
     return running ? 0 : 1;
