@@ -11,7 +11,7 @@ import { storeLinks } from './short-link-store.ts';
 let database: MigratedDatabase['database'];
 let close: MigratedDatabase['close'];
 beforeAll(async () => {
-  ({ database, close } = await migratedDatabase(['0001', '0014']));
+  ({ database, close } = await migratedDatabase(['0001', '0014', '0069']));
   await database.query(
     "INSERT INTO accounts (id, name) SELECT id, 'a' || id FROM generate_series(1, 3) AS id ON CONFLICT DO NOTHING",
   );

@@ -18,7 +18,8 @@ const STATEMENT_LINKS = 1000;
  *
  * sg_mid makes every target one of its own, so each link of each message needs a code of 7 digits,
  * 35 bits, which all accounts share. When a code belongs to another target, the stored mapping
- * stays and the message keeps its long link: with 100 million stored links 3 in 1,000 do.
+ * stays and the message keeps its long link: with 100 million stored links 3 in 1,000 do. So does a
+ * message of an account that has 10 million (projections/retention/sweep-links.ts).
  */
 export async function shortenLinks(
   { database, base }: ShortenerDeps,

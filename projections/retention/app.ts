@@ -7,6 +7,7 @@ import { connectPostgres, type Database } from '../../platform/postgres/pool.ts'
 import type { RetentionConfig } from './config.ts';
 import { isDue } from './plan.ts';
 import { enforceRetention } from './run.ts';
+import { sweepLinks } from './sweep-links.ts';
 import { sweepCommandBooks, sweepRecipients } from './sweep-recipients.ts';
 import { retentionLedger } from './steps.ts';
 import { retentionRows } from './clickhouse-rows.ts';
@@ -42,6 +43,10 @@ async function retentionLoop(
     'ravand_retention_recipients_deleted_total',
     'Recipients of messages deleted because no token names them any more.',
   );
+  const links = metrics.counter(
+    'ravand_retention_links_deleted_total',
+    'Short links deleted because no message that counts holds them any more.',
+  );
   const failures = metrics.counter(
     'ravand_retention_failures_total',
     'Retention runs that failed; the next attempt continues.',
@@ -52,8 +57,13 @@ async function retentionLoop(
   );
   const ledger = retentionLedger(database);
   const stored = retentionRows(clickhouse, config.CLICKHOUSE_CLUSTER);
+  let linksAt = Number.NEGATIVE_INFINITY;
   const runIfDue = async () => {
     const now = Date.now();
+    if (now - linksAt >= HOUR) {
+      links.inc(await sweepLinks(database, { signal }));
+      linksAt = now;
+    }
     const today = tehranDay(now);
     const last = await ledger.lastDay();
     const lastDay = last === undefined ? undefined : Date.parse(last) / DAY;

@@ -48,7 +48,7 @@ let commands: number;
 
 beforeAll(async () => {
   store = await migratedDatabase([
-    ...['0001', '0004', '0014', '0050', '0053', '0056', '0060', '0067'],
+    ...['0001', '0004', '0014', '0050', '0053', '0056', '0060', '0067', '0069'],
   ]);
   await sql(`INSERT INTO accounts (id, name) VALUES (1, 'a')`);
   const config = parseSettings(
