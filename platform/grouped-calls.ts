@@ -72,7 +72,7 @@ export class GroupedCalls<Input, Output> {
   }
 }
 
-/** SQLSTATE classes 22 and 23: data exceptions and violated constraints. */
-function isAboutValues(error: unknown): boolean {
+/** SQLSTATE classes 22 and 23: data exceptions and violated constraints, whenever it is tried. */
+export function isAboutValues(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code));
 }

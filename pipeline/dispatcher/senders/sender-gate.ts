@@ -62,6 +62,8 @@ export class SenderGate {
   #used = 0;
   #meanMs: number | undefined;
   #answeredAt = 0;
+  /** The last time somebody asked for permits, there were not enough. */
+  #isLimited = false;
   /** The sender that was found to work although it is marked as broken. */
   #working = '';
 
@@ -88,10 +90,22 @@ export class SenderGate {
     return this.#sender !== undefined && this.phase !== 'open';
   }
 
-  /** More could be sent than is: neither its limits nor its answers hold it up. */
+  /** More could be sent than is: the last permits were given in full. */
   get hasRoom(): boolean {
-    const { concurrency = 0 } = this.#sender ?? {};
-    return this.phase === 'closed' && this.#isQuick() && this.#used < concurrency / 2;
+    return this.phase === 'closed' && !this.#isLimited;
+  }
+
+  /** Messages that it can send within so many ms, as far as its limits and answers tell. */
+  sendsWithin(ms: number): number {
+    const {
+      concurrency = 1,
+      perSecond = Infinity,
+      accountPerSecond = Infinity,
+    } = this.#sender ?? {};
+    if (this.phase !== 'closed') return 1;
+    const rounds = this.#meanMs === undefined ? 1 : ms / Math.max(1, this.#meanMs);
+    const limit = Math.min(perSecond, accountPerSecond);
+    return Math.ceil(Math.min(concurrency * rounds, (limit * ms) / 1000));
   }
 
   /** A changed sender begins anew. */
@@ -116,13 +130,16 @@ export class SenderGate {
     if (count > 0 && sender.perSecond !== undefined) count = rate.take(count, sender.perSecond);
     if (count > 0 && sender.accountPerSecond !== undefined)
       count = accountRate.take(count, sender.accountPerSecond);
+    this.#isLimited = count < max;
     if (count <= 0) return 0;
     this.#use(count);
     return count;
   }
 
   give(count: number): void {
-    if (count > 0) this.#use(-count);
+    // Nobody is woken for nothing: those who wait ask again, and give nothing back again.
+    if (count <= 0) return;
+    this.#use(-count);
     this.wake();
   }
 

@@ -2,29 +2,34 @@ import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Retry } from '../chunk/chunk-state.ts';
 import type { LeasedChunk } from './chunk-row.ts';
 
+/** Chunks of one run that one statement leases at most. */
+const MOST_OF_A_RUN = 16;
+
 /**
  * The due chunks of active runs, by turns: one of each (account, channel) before the second of any,
- * and within one of each run before the second of any. A cancelled run is always due.
+ * and within one of each run before the second of any. A cancelled run is always due. A run that
+ * ends, because it is cancelled, or is past its deadline without a sender that can send, needs no
+ * sender.
  */
 const LEASE = `WITH free AS (
-    SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[]) AS f (account_id, channel, chunks)
+    SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[], $8::integer[], $9::boolean[]) AS f (account_id, channel, chunks, held, is_blocked)
   ), run AS MATERIALIZED (
-    SELECT r.id, r.cancelled FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
+    SELECT r.id, r.cancelled, coalesce(r.deadline_at < now(), false) AS is_late FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
     WHERE r.state IN ('planning', 'sending') AND (r.cancelled OR (NOT r.paused AND a.status = 'active'))
   ), due AS (
-    SELECT c.*, row_number() OVER (PARTITION BY c.run_id ORDER BY c.next_at, c.chunk) AS place_in_run
+    SELECT c.*, r.cancelled OR (r.is_late AND coalesce(f.is_blocked, false)) AS ends, row_number() OVER (PARTITION BY c.run_id ORDER BY c.next_at, c.chunk) AS place_in_run
     FROM run r CROSS JOIN LATERAL (
       SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at FROM message_chunks m
       WHERE m.run_id = r.id AND NOT m.is_done AND (r.cancelled OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
-      ORDER BY m.next_at, m.chunk LIMIT $6
-    ) c
+      ORDER BY m.next_at, m.chunk LIMIT ${MOST_OF_A_RUN}
+    ) c LEFT JOIN free f USING (account_id, channel)
   ), placed AS (
-    SELECT run_id, chunk, account_id, channel,
-      row_number() OVER (PARTITION BY account_id, channel ORDER BY place_in_run, next_at, run_id) AS place
+    SELECT run_id, chunk, account_id, channel, ends,
+      row_number() OVER (PARTITION BY account_id, channel, ends ORDER BY place_in_run, next_at, run_id) AS place
     FROM due
   ), picked AS (
     SELECT p.run_id, p.chunk FROM placed p LEFT JOIN free f USING (account_id, channel)
-    WHERE p.place <= coalesce(f.chunks, $6) ORDER BY p.place, random() LIMIT $7
+    WHERE p.ends OR p.place <= coalesce(f.chunks, $6) ORDER BY p.place + coalesce(f.held, 0), random() LIMIT $7
   ), leased AS (
     UPDATE message_chunks m SET leased_by = $1, leased_until = now() + $2 * interval '1 millisecond', fence = m.fence + 1
     FROM picked p
@@ -60,6 +65,10 @@ export interface FreeChunks {
   accountId: number;
   channel: string;
   chunks: number;
+  /** Those that it has leased: channels without any come first. */
+  held: number;
+  /** Its sender cannot send. */
+  isBlocked: boolean;
 }
 
 /** Leases due chunks that nobody else has. Rejects when PostgreSQL does. */
@@ -83,6 +92,7 @@ export async function leaseChunks(
     free.map(({ channel }) => channel),
     free.map(({ chunks }) => chunks),
     ...[perChannel, max],
+    ...[free.map(({ held }) => held), free.map(({ isBlocked }) => isBlocked)],
   ]);
   return rows.map((row) => ({
     ...{ runId: row.run_id, chunk: row.chunk, accountId: row.account_id },

@@ -271,8 +271,8 @@ describe('a lease', () => {
     await addRun({ id: 7, accountId: 1, chunks: 5 });
     await addRun({ id: 9, accountId: 2, chunks: 5 });
     const free = [
-      { accountId: 1, channel: 'email', chunks: 0 },
-      { accountId: 2, channel: 'email', chunks: 3 },
+      { accountId: 1, channel: 'email', chunks: 0, held: 0, isBlocked: true },
+      { accountId: 2, channel: 'email', chunks: 3, held: 0, isBlocked: false },
     ];
     expect(placesOf(await lease({ free }))).toEqual(['9.0', '9.1', '9.2']);
   });

@@ -161,13 +161,29 @@ export class ChunkSession {
     return some;
   }
 
-  /** They could not be looked up: they are prepared again. */
-  unprepared(indexes: readonly number[]): void {
+  /** They could not be looked up: they are prepared again then, ms since the epoch. */
+  unprepared(indexes: readonly number[], until: number): void {
     for (const index of indexes) {
       this.#preparing.delete(index);
-      this.#toPrepare.push(index);
+      this.#waiting.set(index, until);
     }
     if (this.#givenUp) this.#giveUp(this.#givenUp);
+  }
+
+  /** Those who have waited long enough are prepared. */
+  endWaits(now: number): void {
+    for (const [index, until] of this.#waiting) {
+      if (until > now) continue;
+      this.#waiting.delete(index);
+      this.#toPrepare.push(index);
+    }
+  }
+
+  /** When the next wait ends, ms since the epoch. */
+  get waitsUntil(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const until of this.#waiting.values()) next = Math.min(next, until);
+    return next;
   }
 
   prepared(index: number, decision: Decision): void {
@@ -205,11 +221,6 @@ export class ChunkSession {
     opening: Call[];
     calls: Call[];
   } {
-    for (const [index, until] of this.#waiting) {
-      if (until > now) continue;
-      this.#waiting.delete(index);
-      this.#toPrepare.push(index);
-    }
     const opening = new Map<number, PreparedMessage>();
     const calls: Call[] = [];
     let free = permits;

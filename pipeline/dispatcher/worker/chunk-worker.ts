@@ -1,15 +1,18 @@
 import { campaignMessageId } from '../../../events/messages/message-id.ts';
+import { backoffDelay } from '../../../platform/backoff.ts';
 import { messageChunkCodec } from '../../../schemas/codec.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
 import { evolve, NO_TURN, unfinishedCount } from '../chunk/chunk-state.ts';
 import type { ChunkWrite, LeasedChunk, WriteAnswer } from '../store/chunk-row.ts';
 import { ChunkSession, type PlannedTurn } from './chunk-session.ts';
-import { countOutcomes, encodeOutcomes, type OutcomeFacts } from './outcomes.ts';
+import { countOutcomes, encodeOutcomes } from './outcomes.ts';
 import type { Call, ChunkPorts } from './ports.ts';
 
 /** Recipients that are prepared together, and attempts that are recorded together. */
 const PREPARE_BATCH = 100;
 const MAX_WAVE = 200;
+/** Until recipients that could not be looked up are looked up again, ms. */
+const PREPARE_AGAIN = { base: 500, cap: 15_000, min: 200 };
 
 export interface ChunkWorkerDeps extends ChunkPorts {
   /** Rejects when the process ends, or for what PostgreSQL will never accept. */
@@ -29,7 +32,6 @@ export interface ChunkWorkerDeps extends ChunkPorts {
     take: (max: number) => number;
     give: (count: number) => void;
   };
-  facts: OutcomeFacts;
   wake: { notify(): void; wait(ms: number): Promise<void> };
   now: () => number;
   random: () => number;
@@ -70,6 +72,8 @@ class ChunkWorker {
   #openedWith: string;
   #writtenAt: number;
   #isLost = false;
+  /** Look-ups that failed since the last one that did not. */
+  #failures = 0;
 
   constructor(leased: LeasedChunk, deps: ChunkWorkerDeps) {
     const { sender, now } = deps;
@@ -102,6 +106,7 @@ class ChunkWorker {
       const current = state();
       if (current === 'expired') session.expire();
       else if (current === 'ending') session.end();
+      session.endWaits(now());
       this.#prepareAhead();
       const planned = this.#plan();
       if (planned) {
@@ -111,7 +116,7 @@ class ChunkWorker {
         return (await this.#release()) ? 'released' : 'lost';
       } else if (now() - this.#writtenAt >= renewAfterMs) {
         if (!(await this.#renew())) return 'lost';
-      } else await wake.wait(this.#writtenAt + renewAfterMs - now());
+      } else await wake.wait(Math.min(this.#writtenAt + renewAfterMs, session.waitsUntil) - now());
     }
   }
 
@@ -205,7 +210,7 @@ class ChunkWorker {
   }
 
   #prepareAhead(): void {
-    const { sender, prepare, wake } = this.#deps;
+    const { sender, prepare, wake, now, random } = this.#deps;
     const session = this.#session;
     const left = sender.ahead() - session.readyCount - session.preparingNow;
     const indexes = left > 0 ? session.takeToPrepare(Math.min(PREPARE_BATCH, left)) : [];
@@ -213,6 +218,7 @@ class ChunkWorker {
     const recipients = indexes.map((index) => this.#recipient(index));
     void prepare(recipients, this.#chunk).then(
       (decisions) => {
+        this.#failures = 0;
         for (const [at, index] of indexes.entries()) {
           const decision = decisions[at];
           if (decision) session.prepared(index, decision);
@@ -220,7 +226,12 @@ class ChunkWorker {
         wake.notify();
       },
       () => {
-        session.unprepared(indexes);
+        const pause = backoffDelay({
+          ...PREPARE_AGAIN,
+          attempt: this.#failures++,
+          random: random(),
+        });
+        session.unprepared(indexes, now() + pause);
         wake.notify();
       },
     );

@@ -4,14 +4,7 @@ import { frameOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
 import { messageOutcomeCodec } from '../../../schemas/codec.ts';
 import type { MessageChunk } from '../../../schemas/records.ts';
 import type { ChunkWrite, OutcomeCount } from '../store/chunk-row.ts';
-import type { RecipientOutcome } from './ports.ts';
-
-/** What all outcomes of a chunk have in common. */
-export interface OutcomeFacts {
-  templateId: number;
-  templateVersion: number;
-  category: string;
-}
+import type { OutcomeFacts, RecipientOutcome } from './ports.ts';
 
 /** The changes of the balance and of the meters (ingest 8). */
 export function countOutcomes(

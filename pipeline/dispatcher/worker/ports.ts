@@ -1,4 +1,3 @@
-import type { CampaignDefinition } from '../../../messaging/campaigns/definition.ts';
 import type { ProviderMessage } from '../../../messaging/providers/provider.ts';
 import type { OpenSender } from '../../../messaging/senders/senders.ts';
 import type { ChunkRecipient, MessageChunk, MessageStatus } from '../../../schemas/records.ts';
@@ -55,11 +54,19 @@ export interface Call {
   message: PreparedMessage;
 }
 
+/** What the outcomes of a chunk have in common. */
+export interface OutcomeFacts {
+  templateId: number;
+  templateVersion: number;
+  category: string;
+}
+
 /** How the recipients of one leased chunk are prepared and called. */
 export interface ChunkPorts {
+  facts: OutcomeFacts;
   /**
    * One decision for each recipient, in their order. Rejects when they cannot be looked up now:
-   * they are tried again.
+   * they are tried again, each time later.
    */
   prepare: (recipients: readonly ChunkRecipient[], chunk: MessageChunk) => Promise<Decision[]>;
   /** Never rejects. */
@@ -67,14 +74,15 @@ export interface ChunkPorts {
 }
 
 /** What a chunk is sent with while it is leased. */
-export interface ChunkContext {
+export interface ChunkToSend {
   leased: LeasedChunk;
-  definition: CampaignDefinition;
-  sender: OpenSender;
+  /** Undefined: the channel is not configured. */
+  sender: OpenSender | undefined;
   /** What each answer says about the sender. @param ms duration of the call */
   answered: (answer: SenderAnswer, ms: number) => void;
   /** Aborted: open calls end now. */
   signal: AbortSignal;
 }
 
-export type OpenChunkPorts = (context: ChunkContext) => ChunkPorts;
+/** Rejects when the template cannot be read. */
+export type OpenChunkPorts = (chunk: ChunkToSend) => Promise<ChunkPorts>;
