@@ -135,6 +135,11 @@ export const SERVICES = [
     needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
   {
+    name: 'dispatcher',
+    folder: 'pipeline/dispatcher',
+    needs: ['topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
+  {
     name: 'management-api',
     folder: 'management-api',
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
@@ -192,6 +197,7 @@ export const CONSUMER_GROUPS: readonly ConsumerGroup[] = [
   { group: GROUP.quality, topic: TOPIC.outcomes, service: 'quality-sink' },
   { group: GROUP.addresses, topic: TOPIC.channelCommands, service: 'addresses-sink' },
   { group: GROUP.messages, topic: TOPIC.messagesOutcomes, service: 'messages-sink' },
+  { group: GROUP.dispatcher, topic: TOPIC.messagesPlanned, service: 'dispatcher' },
   ...[TOPIC.raw, TOPIC.verdicts, TOPIC.outcomes, TOPIC.dead].map((topic) => ({
     group: meteringGroup(topic),
     topic,

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -32,7 +33,7 @@ const GATHER_MS = 10;
 const REFRESH_MS = 1000;
 const MEASURE_MS = 5000;
 /** Writes after open calls were ended, ms. */
-const SETTLE_MS = 2000;
+const RECORD_MS = 2000;
 
 /**
  * Leases due chunks by turns and sends them, until it is closed. Several processes may do so: a
@@ -52,6 +53,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    // Each chunk listens.
+    setMaxListeners(0, this.#ending.signal);
     this.#deps = {
       ...options,
       load: {
@@ -75,7 +78,7 @@ export class Dispatcher {
     this.#loops = Promise.all([this.#leaseUntilEnd(), this.#refreshUntilEnd()]);
   }
 
-  /** Chunks may have become due. */
+  /** Chunks have become due. */
   wake(): void {
     this.#wake.notify();
   }
@@ -88,7 +91,7 @@ export class Dispatcher {
     const timer = new AbortController();
     await Promise.race([ended, delay(ms, timer.signal).catch(() => undefined)]);
     this.#stopping.abort(new Error('stopping'));
-    await Promise.race([ended, delay(SETTLE_MS, timer.signal).catch(() => undefined)]);
+    await Promise.race([ended, delay(RECORD_MS, timer.signal).catch(() => undefined)]);
     timer.abort();
   }
 

@@ -132,7 +132,7 @@ function writing({ write, metrics }: SendingDeps, { channel }: LeasedChunk) {
   };
 }
 
-/** Messages that a chunk may hold, ready: no more than are sent soon, nor than there is memory for. */
+/** Messages that a chunk may hold: no more than are sent soon, nor than there is memory for. */
 function aheadOf({ runId }: LeasedChunk, { channel, sender, prepared, load }: Opening): number {
   // Nobody is rendered for.
   if (!sender) return MAX_AHEAD;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
-import type { ChunkContext, Decision } from '../worker/ports.ts';
+import type { ChunkToSend, Decision } from '../worker/ports.ts';
 import { skipErased } from './skip-erased.ts';
 
 const CHUNK: MessageChunk = {
@@ -13,18 +13,20 @@ const CHUNK: MessageChunk = {
 function prepareWith(erased: readonly string[]) {
   const asked: string[][] = [];
   const open = skipErased(
-    () => ({
-      prepare: (recipients) => {
-        asked.push(recipients.map(({ person_id }) => person_id));
-        const wait = (_: ChunkRecipient, until: number): Decision => ({ kind: 'wait', until });
-        return Promise.resolve(recipients.map(wait));
-      },
-      call: () => Promise.resolve({ kind: 'unknown' }),
-    }),
+    () =>
+      Promise.resolve({
+        facts: { templateId: 1, templateVersion: 1, category: 'service' },
+        prepare: (recipients) => {
+          asked.push(recipients.map(({ person_id }) => person_id));
+          const wait = (_: ChunkRecipient, until: number): Decision => ({ kind: 'wait', until });
+          return Promise.resolve(recipients.map(wait));
+        },
+        call: () => Promise.resolve({ kind: 'unknown' }),
+      }),
     { isErased: (_, { person_id }) => erased.includes(person_id) },
   );
-  const ports = open({} as ChunkContext);
-  return { asked, decisions: () => ports.prepare(CHUNK.recipients, CHUNK) };
+  const ports = open({} as ChunkToSend);
+  return { asked, decisions: async () => (await ports).prepare(CHUNK.recipients, CHUNK) };
 }
 
 const skipped = { kind: 'finish', status: 'skipped', reason: 'erased', addressHash: '' };

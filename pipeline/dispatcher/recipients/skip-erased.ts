@@ -10,15 +10,15 @@ export function skipErased(
   open: OpenChunkPorts,
   erased: Pick<ErasedRecipients, 'isErased'>,
 ): OpenChunkPorts {
-  return (context) => {
-    const { prepare, call } = open(context);
+  return async (context) => {
+    const { prepare, ...others } = await open(context);
     return {
-      call,
+      ...others,
       prepare: async (recipients, chunk) => {
-        const others = recipients.filter((recipient) => !erased.isErased(chunk, recipient));
-        if (others.length === recipients.length) return prepare(recipients, chunk);
-        const decided = others.length > 0 ? await prepare(others, chunk) : [];
-        const decisions = new Map(others.map((recipient, at) => [recipient, decided[at]]));
+        const asked = recipients.filter((recipient) => !erased.isErased(chunk, recipient));
+        if (asked.length === recipients.length) return prepare(recipients, chunk);
+        const decided = asked.length > 0 ? await prepare(asked, chunk) : [];
+        const decisions = new Map(asked.map((recipient, at) => [recipient, decided[at]]));
         return recipients.map((recipient) => decisions.get(recipient) ?? SKIPPED);
       },
     };

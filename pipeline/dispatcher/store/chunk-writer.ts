@@ -9,8 +9,9 @@ import { writeChunks, type LeaseTerms } from './write-chunks.ts';
 const MAX_WRITES = 64;
 
 /**
- * Gathers the writes of all chunks of the process into one statement at a time, and repeats it until
- * it is answered. A write rejects when the process ends, or when PostgreSQL will never accept it.
+ * Gathers the writes of all chunks of the process into one statement at a time, and repeats it
+ * until it is answered. A write rejects when the process ends, or when PostgreSQL will never accept
+ * it.
  */
 export function chunkWriter(
   database: Pick<Database, 'query'>,

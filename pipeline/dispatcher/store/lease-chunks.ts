@@ -3,7 +3,7 @@ import type { Retry } from '../chunk/chunk-state.ts';
 import type { LeasedChunk } from './chunk-row.ts';
 
 /** Chunks of one run that one statement leases at most. */
-const MOST_OF_A_RUN = 16;
+const MAX_OF_A_RUN = 16;
 
 /**
  * The due chunks of active runs, by turns: one of each (account, channel) before the second of any,
@@ -21,7 +21,7 @@ const LEASE = `WITH free AS (
     FROM run r CROSS JOIN LATERAL (
       SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at FROM message_chunks m
       WHERE m.run_id = r.id AND NOT m.is_done AND (r.cancelled OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
-      ORDER BY m.next_at, m.chunk LIMIT ${MOST_OF_A_RUN}
+      ORDER BY m.next_at, m.chunk LIMIT ${MAX_OF_A_RUN}
     ) c LEFT JOIN free f USING (account_id, channel)
   ), placed AS (
     SELECT run_id, chunk, account_id, channel, ends,

@@ -271,10 +271,20 @@ describe('a lease', () => {
     await addRun({ id: 7, accountId: 1, chunks: 5 });
     await addRun({ id: 9, accountId: 2, chunks: 5 });
     const free = [
-      { accountId: 1, channel: 'email', chunks: 0, held: 0, isBlocked: true },
+      { accountId: 1, channel: 'email', chunks: 0, held: 0, isBlocked: false },
       { accountId: 2, channel: 'email', chunks: 3, held: 0, isBlocked: false },
     ];
     expect(placesOf(await lease({ free }))).toEqual(['9.0', '9.1', '9.2']);
+  });
+
+  it('of a channel whose sender cannot send is of a run that is past its deadline', async () => {
+    await addRun({ id: 7, accountId: 1, chunks: 2 });
+    await addRun({ id: 8, accountId: 1, chunks: 2 });
+    await postgres.database.query(
+      "UPDATE campaign_runs SET deadline_at = now() + interval '1 hour' WHERE id = 8",
+    );
+    const blocked = { accountId: 1, channel: 'email', chunks: 0, held: 0, isBlocked: true };
+    expect(placesOf(await lease({ free: [blocked] }))).toEqual(['7.0', '7.1']);
   });
 
   it('passes over paused runs, suspended accounts and chunks that wait, but not cancelled ones', async () => {

@@ -95,7 +95,7 @@ export class DispatchWorld {
       ...{ database, gates, log, slots, leaseMs, now: Date.now, random: Math.random },
       openPorts: ({ leased, answered, signal: stopping }) =>
         Promise.resolve(this.#ports(leased.accountId, { answered, stopping })),
-      write: chunkWriter(database, { terms: { leaseMs, outboxMs: 30_000 }, log, signal }),
+      write: chunkWriter(database, { terms: { leaseMs }, log, signal }),
       prepared: new PreparedBytes(2 ** 24),
       metrics: dispatcherMetrics(new Registry(), {
         phases: () => [...gates.all()].map(({ gate }) => gate.phase),
@@ -183,7 +183,7 @@ export class DispatchWorld {
                         expiresAt: 0,
                       },
                     ],
-                    ...{ resolvedAt: Date.now(), addressHash: 'h', capOf: '' },
+                    ...{ resolvedAt: Date.now(), addressHash: 'h', capOf: '', userId: person },
                   },
                 }
               : {

@@ -9,8 +9,8 @@ const MESSAGE_BYTES = 1000;
 const MAX_RUNS = 2000;
 
 /**
- * Bounds the memory of messages that are prepared and not sent yet, by the size of those of each run
- * that were prepared before.
+ * Bounds the memory of messages that are prepared and not sent yet, by the size of those of each
+ * run that were prepared before.
  */
 export class PreparedBytes {
   readonly #budget: number;
