@@ -8,20 +8,17 @@ import {
   type Evidence,
   type RawOccurrence,
 } from './evidence.ts';
-import { absent, done, ended, unavailable, unknown, waiting, type Finding } from './findings.ts';
-
-/** One stage of the event's path. `unavailable`: the server that knows it did not answer. */
-export interface Stage {
-  name: string;
-  state: 'done' | 'waiting' | 'ended' | 'absent' | 'unknown' | 'unavailable';
-  message: string;
-}
-
-export interface Answer {
-  /** One sentence for the whole event. */
-  verdict: string;
-  stages: Stage[];
-}
+import {
+  absent,
+  done,
+  ended,
+  unavailable,
+  unknown,
+  waiting,
+  type Answer,
+  type Finding,
+  type Stage,
+} from './findings.ts';
 
 const DAY = 86_400_000;
 const KEPT_DAYS = 400;

@@ -1,4 +1,15 @@
-import type { Stage } from './explain.ts';
+/** One stage of a path. `unavailable`: the server that knows it did not answer. */
+export interface Stage {
+  name: string;
+  state: 'done' | 'waiting' | 'ended' | 'absent' | 'unknown' | 'unavailable';
+  message: string;
+}
+
+export interface Answer {
+  /** One sentence for all of it. */
+  verdict: string;
+  stages: Stage[];
+}
 
 /** What one stage says. */
 export type Finding = Omit<Stage, 'name'>;

@@ -12,7 +12,8 @@ import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
 import { gather, type Question, type Sources } from './gather.ts';
 import { isTrace } from '../../platform/http/trace.ts';
-import { explain, type Answer, type Stage } from './explain.ts';
+import { explain } from './explain.ts';
+import type { Answer, Stage } from './findings.ts';
 import { followMessage } from './message/follow-message.ts';
 import { findTrace, traceJson, traceLines } from './trace.ts';
 

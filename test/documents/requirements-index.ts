@@ -39,7 +39,7 @@ function pathsOf(cell: string): string[] {
 }
 
 const CITATION =
-  /\b(ingest|management) (\d+(?:\.\d+)*)((?:, (?:rules? \d+, )?\d+\.\d+)*)|\breports: ([A-Z][a-z]+(?: by both reports)?)(?![A-Za-z])/g;
+  /\b(ingest|management) (\d+(?:\.\d+)*)((?:, (?:rules? \d+, )?\d+\.\d+)*)|\breports: ([A-Z][a-z]+(?: by both reports)?)(?![A-Za-z<])/g;
 
 /** The sections that a text cites: `(ingest 2.3, 2.5)`, `(reports: Funnel)`. */
 export function citationsIn(text: string): string[] {

@@ -1,9 +1,18 @@
 import { countText, spanText, timeText } from '../../../cli/format.ts';
 import type { Fact } from '../evidence.ts';
-import type { Answer, Stage } from '../explain.ts';
-import { absent, done, ended, unavailable, unknown, waiting, type Finding } from '../findings.ts';
+import {
+  absent,
+  done,
+  ended,
+  unavailable,
+  unknown,
+  waiting,
+  type Answer,
+  type Finding,
+  type Stage,
+} from '../findings.ts';
 import { outcomeOf, type MessageEvidence, type RunFacts } from './facts.ts';
-import type { StoredOutcome } from './read-warehouse.ts';
+import type { MessageOutcome } from '../../../schemas/records.ts';
 import { obstaclesOf } from './obstacles.ts';
 
 /** From the plan to the conversion: the verdict, then each stage. */
@@ -61,7 +70,7 @@ function verdictOf(evidence: MessageEvidence): string {
 /** States of a run that ended before it had messages. */
 const ENDED_STATES: ReadonlySet<string> = new Set(['missed', 'failed', 'cancelled']);
 
-function outcomeText({ status, reason, provider }: StoredOutcome): string {
+function outcomeText({ status, reason, provider }: MessageOutcome): string {
   const by = provider === '' ? '' : ` ${status === 'sent' ? 'by' : 'at'} ${provider}`;
   return `${status}${by}${reason === '' ? '' : `: ${reason}`}`;
 }
@@ -219,7 +228,7 @@ function outcome({ stored, outbox, queued }: MessageEvidence): Finding {
   return absent('none yet');
 }
 
-function detailsOf(outcome: StoredOutcome): string {
+function detailsOf(outcome: MessageOutcome): string {
   const id = outcome.provider_message_id;
   const calls = outcome.attempts === 1 ? '1 attempt' : `${outcome.attempts} attempts`;
   const template = `template ${outcome.template_id} version ${outcome.template_version}`;

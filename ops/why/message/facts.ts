@@ -1,4 +1,4 @@
-import type { StoredOutcome } from './read-warehouse.ts';
+import type { MessageOutcome } from '../../../schemas/records.ts';
 import type { MessageSettings } from '../../../messaging/settings/settings.ts';
 import type { Fact } from '../evidence.ts';
 
@@ -114,8 +114,8 @@ export interface MessageEvidence {
   queued: Fact<QueuedRecipient | undefined>;
   reservation: Fact<Reservation | undefined>;
   /** Not published yet. */
-  outbox: Fact<StoredOutcome | undefined>;
-  stored: Fact<StoredOutcome | undefined>;
+  outbox: Fact<MessageOutcome | undefined>;
+  stored: Fact<MessageOutcome | undefined>;
   sender: Fact<SenderFacts | undefined>;
   settings: Fact<MessageSettings | undefined>;
   /** Undefined: not asked, because nothing waits. */
@@ -132,7 +132,7 @@ export interface MessageEvidence {
 export function outcomeOf({
   stored,
   outbox,
-}: Pick<MessageEvidence, 'stored' | 'outbox'>): StoredOutcome | undefined {
+}: Pick<MessageEvidence, 'stored' | 'outbox'>): MessageOutcome | undefined {
   return (stored.known ? stored.value : undefined) ?? (outbox.known ? outbox.value : undefined);
 }
 

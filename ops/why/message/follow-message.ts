@@ -3,7 +3,7 @@ import { parseMessageId } from '../../../events/messages/message-id.ts';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { OperatorContext } from '../../operator-context.ts';
-import type { Answer } from '../explain.ts';
+import type { Answer } from '../findings.ts';
 import { explainMessage, unknownMessage } from './explain-message.ts';
 import { accountOf, type SenderPhase } from './facts.ts';
 import { gatherMessage } from './gather-message.ts';

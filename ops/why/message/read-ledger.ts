@@ -6,7 +6,7 @@ import { unescapeText } from '../../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import { messageOutcomeCodec } from '../../../schemas/codec.ts';
 import type { Reservation, SenderFacts, TrackedOpens } from './facts.ts';
-import type { StoredOutcome } from './read-warehouse.ts';
+import type { MessageOutcome } from '../../../schemas/records.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -19,7 +19,7 @@ const SEARCHED_ROWS = 5000;
 export async function readOutbox(
   database: Queries,
   { accountId, messageId }: { accountId: number; messageId: string },
-): Promise<StoredOutcome | undefined> {
+): Promise<MessageOutcome | undefined> {
   const { rows } = await database.query<{ outcomes: Buffer }>(
     `SELECT o.outcomes FROM (SELECT id FROM message_outbox ORDER BY id DESC LIMIT ${SEARCHED_ROWS}) newest JOIN message_outbox o USING (id)
      WHERE o.account_id = $1 AND position(convert_to($2, 'UTF8') IN o.outcomes) > 0 LIMIT 1`,

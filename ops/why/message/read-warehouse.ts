@@ -11,9 +11,6 @@ import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.
 import type { MessageOutcome } from '../../../schemas/records.ts';
 import type { Conversion, FrozenRecipient, MessageEvent } from './facts.ts';
 
-/** The outcome of a message; times in ms since the epoch. */
-export type StoredOutcome = MessageOutcome;
-
 type Client = Pick<ClickHouseClient, 'query'>;
 
 /** A query ends after so long, s. */
@@ -46,12 +43,12 @@ interface MessageKey {
 export async function readStored(
   client: Client,
   key: MessageKey,
-): Promise<StoredOutcome | undefined> {
+): Promise<MessageOutcome | undefined> {
   const params = new SqlParams();
   const sql = `SELECT account_id, message_id, campaign_id, run_id, template_id, template_version, channel, category, person_id, user_id, address_hash, status, reason,
       provider, provider_message_id, toUnixTimestamp64Milli(planned_at) AS planned_at, toUnixTimestamp64Milli(finished_at) AS finished_at, attempts
     FROM messages FINAL WHERE ${ofMessage(key, params)} LIMIT 1`;
-  const [row] = await ask<StoredOutcome>(client, { sql, params: params.values() });
+  const [row] = await ask<MessageOutcome>(client, { sql, params: params.values() });
   return row;
 }
 
