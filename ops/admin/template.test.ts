@@ -50,6 +50,20 @@ describe('admin template', () => {
     await expect(show({ id: String(id), version: '3' })).rejects.toThrow('has no version 3');
   });
 
+  it('shows the parts of an SMS without its values', async () => {
+    const sms = async (text: string) => {
+      const sent = { name: 'پیامک', channel: 'sms', category: 'marketing', text };
+      const { template_id: id } = await createTemplate(postgres.database, { accountId: 1, sent });
+      return (await show({ id: String(id) }))['sms'];
+    };
+    expect(await sms('Code: {{ vars.code }}')).toEqual({ encoding: 'gsm7', units: 6, parts: 1 });
+    expect(await sms(`${'آ'.repeat(70)}{{ user.first_name | default: "ب" }}`)).toEqual({
+      ...{ encoding: 'ucs2', units: 71, parts: 2 },
+    });
+    // Nothing is left of it.
+    expect(await sms('{{ vars.text }}')).toEqual({ encoding: 'gsm7', units: 0, parts: 0 });
+  });
+
   it('refuses Liquid that cannot be read, with line and column', async () => {
     await expect(create({ text: 'سلام\n{{ user.name | uppercase }}' })).rejects.toThrow(
       /text, line 2, column \d+: there is no filter uppercase/,

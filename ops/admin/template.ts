@@ -1,10 +1,17 @@
 import { RefusedChange } from '../../events/channels/fields.ts';
 import { isJsonObject } from '../../events/json.ts';
 import { checkTemplate } from '../../messaging/rendering/check-template.ts';
+import { compileTemplate } from '../../messaging/rendering/compile.ts';
+import { renderMessage } from '../../messaging/rendering/render-message.ts';
+import { smsParts, type SmsParts } from '../../messaging/sms/sms-parts.ts';
 import { missingVariables } from '../../messaging/templates/missing-variables.ts';
 import { readTemplateDraft } from '../../messaging/templates/read-draft.ts';
 import { TemplateStore, type SavedTemplate } from '../../messaging/templates/template-store.ts';
-import { MAX_ACCOUNT_BYTES, MAX_TEMPLATES } from '../../messaging/templates/template.ts';
+import {
+  MAX_ACCOUNT_BYTES,
+  MAX_TEMPLATES,
+  type TemplateContent,
+} from '../../messaging/templates/template.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { OPTIONAL, REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
@@ -56,10 +63,24 @@ export const templateShow = adminCommand({
     return {
       ...{ template_id: id, account_id: accountId, version, newest_version: newest.version },
       ...{ name: newest.name, channel, category, ...content },
+      ...(channel === 'sms' ? { sms: smsOf(content) } : {}),
       missing_variables: await missingVariables(database, { templateId: id, version }),
     };
   },
 });
+
+/** What operators bill for the text without its values; the values of a person make it longer. */
+function smsOf(content: TemplateContent): Pick<SmsParts, 'encoding' | 'units'> & { parts: number } {
+  const nobody = { user: {}, vars: {}, event: {} };
+  const rendering = renderMessage(
+    { parts: compileTemplate(content, 'sms'), channel: 'sms' },
+    nobody,
+    () => performance.now(),
+  );
+  const text = 'error' in rendering ? '' : rendering.content.text;
+  const { encoding, units, parts } = smsParts(text);
+  return { encoding, units, parts: parts.length };
+}
 
 /** Stores a template as it was sent. Throws CommandError. */
 export async function createTemplate(

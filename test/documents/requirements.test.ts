@@ -84,7 +84,7 @@ describe('documents', () => {
       ),
     );
     const defined = new Set([...architecture.matchAll(/\*\*(G[1-9])/g)].map(([, id = '']) => id));
-    expect([...defined].sort()).toEqual(['G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7']);
+    expect([...defined].sort()).toEqual(['G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7', 'G8']);
     expect([...cited].filter((id) => !defined.has(id))).toEqual([]);
   });
 
