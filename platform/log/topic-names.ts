@@ -66,7 +66,7 @@ export async function steadyTopicNames({
   try {
     for (let isLogged = false; ; isLogged = true) {
       const layout = await readLayout(database);
-      if (!layout || !isBeingReplaced(layout)) return namesOf(layout);
+      if (!layout || !isBeingReplaced(layout)) return keptNames(namesOf(layout));
       if (!isLogged)
         log.info({ code: 'topic_replaced' }, 'a topic is being replaced: waiting for its new name');
       await releaseAbandonedRewrite(database);
@@ -80,6 +80,14 @@ export async function steadyTopicNames({
   }
 }
 
+let kept: TopicNames | undefined;
+
+/** This process keeps the names until it ends: its consumers have subscribed to them. */
+export function keptNames(names: TopicNames): TopicNames {
+  kept = names;
+  return names;
+}
+
 let used: TopicNames | undefined;
 
 /** Uses the names of a layout that was read later; producers take them with each record. */
@@ -91,9 +99,13 @@ export async function useTopicNames(layout: LogLayout): Promise<void> {
   await topicNamesKnown();
 }
 
-/** Whether this process uses the names of the layout. */
+/**
+ * Whether this process uses the names of the layout. One that keeps them does not, even when its
+ * producer follows (ingest/writer-hold.ts): its consumers would read the former topic for ever.
+ */
 function isUsed({ topics }: Pick<LogLayout, 'topics'>): boolean {
-  return Object.entries(topics).every(([topic, name]) => physicalTopic(topic) === name);
+  const nameOf = (topic: string) => (kept ? (kept.topics[topic] ?? topic) : physicalTopic(topic));
+  return Object.entries(topics).every(([topic, name]) => nameOf(topic) === name);
 }
 
 /** Rejects when the topics that this process uses are not those of the layout, or soon will not. */
