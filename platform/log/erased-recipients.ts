@@ -1,11 +1,9 @@
 import { eraseFromMessageOutcome, isNobody } from '../../events/erasure/message-records.ts';
 import { ErasedPeople } from '../../events/erasure/erased-people.ts';
 import type { ChunkRecipient, MessageChunk } from '../../schemas/records.ts';
-import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/pool.ts';
-import { retryUntilAborted } from '../retry-until-aborted.ts';
-import { ERASURES_POLL_MS, readErasures } from './erasures.ts';
+import { loadErasures, pollErasures, readErasures } from './erasures.ts';
 
 interface RecipientsOptions {
   database: Pick<Database, 'query'>;
@@ -28,13 +26,10 @@ export class ErasedRecipients {
 
   /** Resolves when they were read. Rejects when the signal aborts. */
   static async follow(options: RecipientsOptions): Promise<ErasedRecipients> {
-    const { log, signal } = options;
     const recipients = new ErasedRecipients(options);
-    const what = 'reading which people were erased';
-    await retryUntilAborted({ log, signal, code: 'postgres_unreachable', what }, () =>
-      recipients.#load(),
-    );
-    void recipients.#repeat();
+    const load = () => recipients.#load();
+    await loadErasures(options, load);
+    void pollErasures(options, load);
     return recipients;
   }
 
@@ -56,21 +51,5 @@ export class ErasedRecipients {
 
   async #load(): Promise<void> {
     this.#erased = await readErasures(this.#options.database, 'requested');
-  }
-
-  async #repeat(): Promise<void> {
-    const { log, signal } = this.#options;
-    for (;;) {
-      try {
-        await delay(ERASURES_POLL_MS, signal);
-      } catch {
-        return;
-      }
-      try {
-        await this.#load();
-      } catch (error) {
-        log.debug({ err: error }, 'cannot read which people were erased; retrying');
-      }
-    }
   }
 }

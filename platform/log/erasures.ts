@@ -188,10 +188,41 @@ export class ErasureView {
 /** A live consumer notices an enforced erasure within about one and a half of this time, ms. */
 export const ERASURES_POLL_MS = 4000;
 
-interface FollowOptions {
-  database: Queries;
+interface PollOptions {
   log: Log;
   signal: AbortSignal;
+}
+
+/** Resolves when `load` has. Rejects when the signal aborts. */
+export function loadErasures(
+  { log, signal }: PollOptions,
+  load: () => Promise<void>,
+): Promise<void> {
+  const what = 'reading which people were erased';
+  return retryUntilAborted({ log, signal, code: 'postgres_unreachable', what }, load);
+}
+
+/** Loads them again and again until the signal aborts. Never rejects. */
+export async function pollErasures(
+  { log, signal }: PollOptions,
+  load: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      await delay(ERASURES_POLL_MS, signal);
+    } catch {
+      return;
+    }
+    try {
+      await load();
+    } catch (error) {
+      log.debug({ err: error }, 'cannot read which people were erased; retrying');
+    }
+  }
+}
+
+interface FollowOptions extends PollOptions {
+  database: Queries;
   topic: string;
 }
 
@@ -204,30 +235,14 @@ export class FollowedErasures {
     this.#options = options;
   }
 
-  /** Reads them now, and whenever the time has come. */
-  async follow(): Promise<void> {
-    const { log, signal } = this.#options;
-    for (;;) {
-      try {
-        await delay(ERASURES_POLL_MS, signal);
-      } catch {
-        return;
-      }
-      try {
-        await this.#load();
-      } catch (error) {
-        log.debug({ err: error }, 'cannot read which people were erased; retrying');
-      }
-    }
+  /** Reads them whenever the time has come. */
+  follow(): Promise<void> {
+    return pollErasures(this.#options, () => this.#load());
   }
 
   /** Resolves when they were read; awaited before a partition is processed. */
   refresh(signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
-    const what = 'reading which people were erased';
-    return retryUntilAborted({ log, signal, code: 'postgres_unreachable', what }, () =>
-      this.#load(),
-    );
+    return loadErasures({ ...this.#options, signal }, () => this.#load());
   }
 
   /** The record without what was erased. */
