@@ -11,6 +11,8 @@ import { CONSUMER_GROUPS, TOPIC } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
 import { recoverDeadLetters, type RecoveredDeadLetters } from './dead-letters.ts';
+import { holdCampaigns, type HeldCampaigns } from './hold-campaigns.ts';
+import { copyPlannedChunks, storedOutcomes, takeKnownOutcomes } from './known-outcomes.ts';
 import { requireKnownTopics } from './known-topics.ts';
 import { markUnsure } from './sink-ranges.ts';
 
@@ -22,6 +24,10 @@ interface Report {
   /** Partitions whose rows events-sink reads back before it inserts. */
   partitions: number;
   dead_letters: RecoveredDeadLetters;
+  /** Campaigns that may have sent since the restored state. */
+  paused: HeldCampaigns;
+  /** Their outcomes since then that were published. */
+  known_outcomes: number;
 }
 
 /**
@@ -48,8 +54,16 @@ export async function runAfterRestore(args: string[], context: CommandContext): 
         const cluster = settings.CLICKHOUSE_CLUSTER;
         await clickhouseEventsTable({ client, cluster }).endQueries(`${TOPIC.normalised}-`);
       }
+      const paused = await holdCampaigns(connections, { dryRun });
+      if (!dryRun) await copyPlannedChunks(connections, stop);
       const report: Report = {
-        dry_run: dryRun,
+        ...{ dry_run: dryRun, paused },
+        known_outcomes: dryRun
+          ? 0
+          : await takeKnownOutcomes(
+              { database, find: (chunk) => storedOutcomes(client, chunk) },
+              stop,
+            ),
         partitions: await markUnsure(connections, { dryRun, signal: stop }),
         dead_letters: await recoverDeadLetters(connections, { dryRun, signal: stop }),
       };
@@ -91,12 +105,18 @@ async function requireKnownEpochs({ clickhouse, database }: Connections): Promis
       );
 }
 
-function lines({ dry_run: isDry, partitions, dead_letters: found }: Report): string[] {
+function lines(report: Report): string[] {
+  const { dry_run: isDry, partitions, dead_letters: found, paused } = report;
   return [
     `${isDry ? 'would read' : 'reads'} rows of ${countText(partitions)} partitions back before events-sink inserts what it may have stored`,
     `${countText(found.redriven)} dead letters ${isDry ? 'seem to be' : 'are'} redriven since the restored state, and ${countText(found.stored)} rows of dead letters are stored`,
     ...(found.uncertain > 0
       ? [`${countText(found.uncertain)} dead letters cannot be decided: run the same command again`]
+      : []),
+    ...(paused.campaigns + paused.runs > 0
+      ? [
+          `${isDry ? 'would pause' : 'paused'} ${countText(paused.campaigns)} campaigns with ${countText(paused.runs)} runs that may have sent since the restored state; ${countText(report.known_outcomes)} of their outcomes since then are known. ./ravand admin campaign resume sends the rest, cancel does not`,
+        ]
       : []),
     'next: ./ravand rebuild identities --swap, then start the services; addresses-sink applies the commands since the restored state again',
   ];
