@@ -7,6 +7,7 @@ import { messageSettingsReader } from '../../messaging/settings/settings-store.t
 import { delay } from '../../platform/backoff.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { ErasedRecipients } from '../../platform/log/erased-recipients.ts';
+import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { RecentSet } from '../../platform/recent-set.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
@@ -118,7 +119,7 @@ async function releaseOwnLeases(
 }
 
 function connectRecipients(
-  { config, log, onShutdown }: ServiceContext<DispatcherConfig>,
+  { config, log, registry, onShutdown }: ServiceContext<DispatcherConfig>,
   { database, delivery }: { database: Database; delivery: DeliveryTools },
 ): OpenChunkPorts {
   const clickhouse = connectClickhouse({
@@ -130,8 +131,14 @@ function connectRecipients(
     await Promise.all([clickhouse.close(), consentLag.close()]);
   });
   const readSettings = messageSettingsReader({ database, now: () => performance.now() });
-  const deps = { database, clickhouse, delivery, readSettings, consentLag, now: Date.now };
-  return openRecipients(deps);
+  const waits = metricsOf(registry).counter(
+    'ravand_dispatcher_consent_waits_total',
+    'Times that a recipient of marketing waited for 5 s because profiles-sink or addresses-sink was more than 30 s behind: nobody knows who has unsubscribed since.',
+  );
+  return openRecipients({
+    ...{ database, clickhouse, delivery, readSettings, consentLag, now: Date.now },
+    consentsWaitedFor: (recipients) => waits.inc(recipients),
+  });
 }
 
 function buildDispatcher(

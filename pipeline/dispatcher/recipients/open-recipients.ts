@@ -2,45 +2,20 @@ import { setMaxListeners } from 'node:events';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Channel } from '../../../events/channels/channel-change.ts';
 import type { CampaignDefinition } from '../../../messaging/campaigns/definition.ts';
-import type { DeliveryTools } from '../../../messaging/delivery/connect-delivery.ts';
-import type { ConsentLag } from '../../../messaging/recipients/consent-lag.ts';
-import type { WantedRecipient } from '../../../messaging/recipients/resolved.ts';
-import type { Resolved } from '../../../messaging/recipients/resolved.ts';
+import type { Resolved, WantedRecipient } from '../../../messaging/recipients/resolved.ts';
 import { resolveMany } from '../../../messaging/recipients/resolve-recipients.ts';
-import type { OpenSender } from '../../../messaging/senders/senders.ts';
-import type { ReadMessageSettings } from '../../../messaging/settings/settings-store.ts';
 import { CachedTemplates } from '../../../messaging/templates/cached-templates.ts';
 import type { TemplateVersion } from '../../../messaging/templates/template.ts';
 import { TemplateStore } from '../../../messaging/templates/template-store.ts';
 import { GroupedCalls } from '../../../platform/grouped-calls.ts';
-import type { Database } from '../../../platform/postgres/pool.ts';
-import type { SenderAnswer } from '../senders/sender-gate.ts';
 import type { LeasedChunk } from '../store/chunk-row.ts';
-import type { ChunkWorkerDeps } from '../worker/chunk-worker.ts';
+import type { OpenChunkPorts } from '../worker/ports.ts';
 import { callProvider } from './call-provider.ts';
 import { prepareRecipients, type ChunkFacts, type PreparePorts } from './prepare-recipients.ts';
 
-interface RecipientsDeps {
-  database: Pick<Database, 'query'>;
+interface RecipientsDeps extends Omit<PreparePorts, 'resolve'> {
   clickhouse: Pick<ClickHouseClient, 'query'>;
-  delivery: Pick<DeliveryTools, 'prepare' | 'reports'>;
-  readSettings: ReadMessageSettings;
-  consentLag: Pick<ConsentLag, 'read'>;
-  /** ms since the epoch */
-  now: () => number;
 }
-
-interface ChunkToSend {
-  leased: LeasedChunk;
-  /** Undefined: the channel is not configured. */
-  sender: OpenSender | undefined;
-  /** @param ms duration of the call */
-  answered: (answer: SenderAnswer, ms: number) => void;
-  /** Aborted: open calls end now. */
-  signal: AbortSignal;
-}
-
-type ChunkSending = Pick<ChunkWorkerDeps, 'facts' | 'prepare' | 'call'>;
 
 /** Recipients of several chunks that are looked up together, 100 at most of each. */
 const GROUP = { max: 5, concurrency: 4 };
@@ -51,9 +26,7 @@ const LOOK_UP_MS = 10_000;
  * Gives the worker of a chunk what it needs of the chunk's recipients. Rejects when the template
  * cannot be read.
  */
-export function openRecipients(
-  deps: RecipientsDeps,
-): (chunk: ChunkToSend) => Promise<ChunkSending> {
+export function openRecipients(deps: RecipientsDeps): OpenChunkPorts {
   const templates = new CachedTemplates(new TemplateStore(deps.database));
   const groups = new GroupedCalls<readonly WantedRecipient[], Resolved[]>({
     ...GROUP,

@@ -24,6 +24,8 @@ export interface PreparePorts {
   delivery: Pick<DeliveryTools, 'prepare' | 'reports'>;
   readSettings: ReadMessageSettings;
   consentLag: Pick<ConsentLag, 'read'>;
+  /** So many recipients wait because nobody knows who has unsubscribed recently. */
+  consentsWaitedFor: (recipients: number) => void;
   /** ms since the epoch */
   now: () => number;
 }
@@ -56,6 +58,10 @@ const CONSENT_PAUSE_MS = 5000;
 /** A message is of no use a day later, ms. */
 const EXPIRES_MS = 86_400_000;
 
+const WITHHELD: Decision = {
+  ...{ kind: 'finish', status: 'withheld', reason: WITHHELD_REASON, addressHash: '' },
+};
+
 /** A recipient until it is decided. */
 interface Candidate {
   recipient: ChunkRecipient;
@@ -79,7 +85,7 @@ export async function prepareRecipients(
     recipient,
     messageId: campaignMessageId({ campaignId, runId, key: recipient.key }),
     resolved: undefined,
-    decision: decideUnseen(recipient),
+    decision: recipient.is_control ? WITHHELD : undefined,
   }));
   const open = undecided(candidates);
   if (template && sender) {
@@ -97,12 +103,6 @@ function undecided<One extends Candidate>(candidates: readonly One[]): One[] {
   return candidates.filter(({ decision }) => !decision);
 }
 
-function decideUnseen({ person_id, is_control }: ChunkRecipient): Decision | undefined {
-  if (person_id === '') return skip('erased');
-  if (!is_control) return undefined;
-  return { kind: 'finish', status: 'withheld', reason: WITHHELD_REASON, addressHash: '' };
-}
-
 async function decideOpen(
   ports: PreparePorts,
   of: Sending,
@@ -113,6 +113,7 @@ async function decideOpen(
   if (isMarketing && (await ports.consentLag.read()) > MAX_CONSENT_LAG_MS) {
     const until = ports.now() + CONSENT_PAUSE_MS;
     for (const one of candidates) one.decision = { kind: 'wait', until };
+    ports.consentsWaitedFor(candidates.length);
     return;
   }
   const resolvedAt = ports.now();
