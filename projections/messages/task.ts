@@ -16,7 +16,10 @@ export interface MessagesDeps {
   cluster: string;
   log: Log;
   signal: AbortSignal;
-  metrics: { stored(rows: readonly Pick<MessageRow, 'status'>[]): void; unreadable(): void };
+  metrics: {
+    stored(rows: readonly Pick<MessageRow, 'channel' | 'status' | 'reason'>[]): void;
+    unreadable(): void;
+  };
 }
 
 /**
