@@ -207,3 +207,98 @@ describe('commands of channels', () => {
     expect(firing([series], HOUR, /^UnreadableRecords/)).toEqual(['UnreadableRecords']);
   });
 });
+
+describe('messages', () => {
+  const of =
+    /^(MessagesHave|OutcomesAre|SendersFail|Emails|ChunksOf|Marketing|CampaignRunsW|Transact)/;
+  const stored = (labels: Labels, perSecond: number) =>
+    counter('ravand_messages_stored_total', labels, [0, perSecond]);
+  const sent = stored({ channel: 'email', status: 'sent', reason: '' }, 1);
+  const reports = (kind: string, perSecond: number) =>
+    counter('ravand_email_reports_total', { kind }, [0, perSecond]);
+
+  it('that are in order alert nobody', () => {
+    const series = [
+      ...[sent, reports('hard_bounce', 0.04), reports('complaint', 0.0009)],
+      stored({ channel: 'email', status: 'failed', reason: 'outcome_unknown' }, 0),
+      gauge('ravand_message_balance_gap', { scope: 'run' }, 0),
+      gauge('ravand_dispatcher_breakers', { phase: 'closed' }, 5),
+      gauge('ravand_dispatcher_breakers', { phase: 'open' }, 0),
+      gauge('ravand_message_chunks_due_seconds', {}, 30),
+      gauge('ravand_message_outbox_age_seconds', {}, 2),
+      counter('ravand_dispatcher_consents_behind_total', {}, [0, 0]),
+      counter('ravand_planner_runs_total', { outcome: 'missed' }, [0, 0]),
+      gauge('ravand_campaign_runs_waiting', { state: 'confirm' }, 0),
+      gauge('ravand_campaign_runs_waiting', { state: 'due' }, 3),
+      gauge('ravand_transactional_unstored', {}, 0),
+    ];
+    expect(firing(series, 30 * HOUR, of)).toEqual([]);
+  });
+
+  it.each<[string, readonly Series[], string]>([
+    [
+      'a gap of a run',
+      [gauge('ravand_message_balance_gap', { scope: 'run' }, 1)],
+      'MessagesHaveAGap',
+    ],
+    [
+      'an unknown outcome',
+      [stored({ channel: 'sms', status: 'failed', reason: 'outcome_unknown' }, 0.01)],
+      'OutcomesAreUnknown',
+    ],
+    ['an open breaker', [gauge('ravand_dispatcher_breakers', { phase: 'open' }, 1)], 'SendersFail'],
+    [
+      'a sender that is refused',
+      [gauge('ravand_dispatcher_breakers', { phase: 'half_open' }, 1)],
+      'SendersFail',
+    ],
+    ['six of a hundred e-mails that bounce', [sent, reports('hard_bounce', 0.06)], 'EmailsBounce'],
+    [
+      'two complaints about a thousand e-mails',
+      [sent, reports('complaint', 0.002)],
+      'EmailsAreComplainedAbout',
+    ],
+    [
+      'a chunk that nobody sends',
+      [gauge('ravand_message_chunks_due_seconds', {}, 901)],
+      'ChunksOfMessagesWait',
+    ],
+    [
+      'outcomes that stay in PostgreSQL',
+      [gauge('ravand_message_outbox_age_seconds', {}, 121)],
+      'OutcomesAreNotPublished',
+    ],
+    [
+      'consents that are behind',
+      [counter('ravand_dispatcher_consents_behind_total', { instance: 'a' }, [0, 1])],
+      'MarketingWaitsForConsents',
+    ],
+    [
+      'a missed run',
+      [counter('ravand_planner_runs_total', { outcome: 'missed' }, [0, 0.01])],
+      'CampaignRunsWereMissed',
+    ],
+    [
+      'a run that waits for a person',
+      [gauge('ravand_campaign_runs_waiting', { state: 'confirm' }, 1)],
+      'CampaignRunsWaitForAPerson',
+    ],
+    [
+      'a result that is not stored',
+      [gauge('ravand_transactional_unstored', {}, 1)],
+      'TransactionalResultsAreNotStored',
+    ],
+  ])('alert for %s', (_, series, alert) => {
+    expect(firing(series, 30 * HOUR, of)).toEqual([alert]);
+  });
+
+  it('do not alert for a bounce among few e-mails', () => {
+    const few = (metric: string, labels: Labels, count: number) =>
+      counter(metric, labels, [0, count / (6 * HOUR)]);
+    const series = [
+      few('ravand_messages_stored_total', { channel: 'email', status: 'sent', reason: '' }, 20),
+      few('ravand_email_reports_total', { kind: 'hard_bounce' }, 5),
+    ];
+    expect(firing(series, 30 * HOUR, of)).toEqual([]);
+  });
+});

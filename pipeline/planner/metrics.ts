@@ -32,6 +32,7 @@ export function plannerMetrics(registry: Registry): PlannerMetrics {
     'Runs that were due: planning, confirm (too late: a person decides), cancelled; instances of recurrences: scheduled, missed.',
     'outcome',
   );
+  runs.inc({ outcome: 'missed' }, 0);
   const waiting = metrics.gauge(
     'ravand_campaign_runs_waiting',
     'Runs of campaigns that wait: due (not started), planning, confirm (for a person).',
