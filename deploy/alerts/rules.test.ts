@@ -226,7 +226,7 @@ describe('messages', () => {
       gauge('ravand_dispatcher_breakers', { phase: 'open' }, 0),
       gauge('ravand_message_chunks_due_seconds', {}, 30),
       gauge('ravand_message_outbox_age_seconds', {}, 2),
-      counter('ravand_dispatcher_consents_behind_total', {}, [0, 0]),
+      counter('ravand_dispatcher_consent_waits_total', {}, [0, 0]),
       counter('ravand_planner_runs_total', { outcome: 'missed' }, [0, 0]),
       gauge('ravand_campaign_runs_waiting', { state: 'confirm' }, 0),
       gauge('ravand_campaign_runs_waiting', { state: 'due' }, 3),
@@ -270,7 +270,7 @@ describe('messages', () => {
     ],
     [
       'consents that are behind',
-      [counter('ravand_dispatcher_consents_behind_total', { instance: 'a' }, [0, 1])],
+      [counter('ravand_dispatcher_consent_waits_total', { instance: 'a' }, [0, 1])],
       'MarketingWaitsForConsents',
     ],
     [

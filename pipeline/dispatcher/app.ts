@@ -21,7 +21,8 @@ import { openRecipients } from './recipients/open-recipients.ts';
 import { skipErased } from './recipients/skip-erased.ts';
 import { messagesPage, openRuns } from './runs/runs.ts';
 import { grantRates, type GrantedPart, type RateKey } from './senders/rate-store.ts';
-import { SenderGates } from './senders/sender-gates.ts';
+import { SenderGates, type ChannelGate } from './senders/sender-gates.ts';
+import { sendersPage } from './senders/senders-page.ts';
 import { chunkWriter } from './store/chunk-writer.ts';
 import { releaseLeases } from './store/lease-chunks.ts';
 import type { OpenChunkPorts } from './worker/ports.ts';
@@ -52,8 +53,9 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
     await Promise.all([database.end(), lookups.end()]);
   });
   const problems: (() => string[])[] = [];
+  let channels: () => Iterable<ChannelGate> = () => [];
   const admin = await context.openAdminPort({
-    pages: messagesPage(database),
+    pages: { ...messagesPage(database), ...sendersPage(() => channels()) },
     notReady: () =>
       problems.length === 0
         ? ['waits for PostgreSQL (DATABASE_URL)']
@@ -77,8 +79,10 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
   const delivery = connectDelivery({ config, log, database: lookups, publisher });
   onShutdown('delivery', () => delivery.close());
   const recipients = connectRecipients(context, { database: lookups, delivery });
+  const gates = buildGates(context, { database, delivery });
+  channels = () => gates.all();
   const dispatcher = buildDispatcher(context, {
-    ...{ database, delivery, owner },
+    ...{ database, gates, owner },
     openPorts: skipErased(recipients, erased),
     finished: () => outbox.notify(),
   });
@@ -141,22 +145,15 @@ function connectRecipients(
   });
 }
 
-function buildDispatcher(
-  { config, log, registry }: ServiceContext<DispatcherConfig>,
-  parts: {
-    database: Database;
-    delivery: DeliveryTools;
-    owner: string;
-    openPorts: OpenChunkPorts;
-    finished: () => void;
-  },
-): Dispatcher {
-  const { database, delivery, owner, openPorts, finished } = parts;
+function buildGates(
+  { config, log }: ServiceContext<DispatcherConfig>,
+  { database, delivery }: { database: Database; delivery: DeliveryTools },
+): SenderGates {
   const grants = new GroupedCalls<RateKey, GrantedPart | undefined>({
     run: (keys) => grantRates(database, keys),
   });
   const now = () => performance.now();
-  const gates = new SenderGates({
+  return new SenderGates({
     senders: delivery.senders,
     readSettings: messageSettingsReader({ database, now }),
     grantRate: (key) => grants.call(key),
@@ -169,6 +166,19 @@ function buildDispatcher(
           : 'the circuit breaker of a sender changed its phase',
       ),
   });
+}
+
+function buildDispatcher(
+  { config, log, registry }: ServiceContext<DispatcherConfig>,
+  parts: {
+    database: Database;
+    gates: SenderGates;
+    owner: string;
+    openPorts: OpenChunkPorts;
+    finished: () => void;
+  },
+): Dispatcher {
+  const { database, gates, owner, openPorts, finished } = parts;
   const metrics = dispatcherMetrics(registry, {
     phases: () => [...gates.all()].map(({ gate }) => gate.phase),
     openCalls: () => gates.openCalls,

@@ -134,6 +134,8 @@ interface Opened {
   now?: number;
   lag?: number;
   revision?: number;
+  deadlineAt?: number;
+  prepare?: DeliveryTools['prepare'];
   database?: Pick<Database, 'query'>;
   signal?: AbortSignal;
 }
@@ -151,14 +153,15 @@ async function open(of: Opened) {
         ...{ control_percent: 0, utm: { source: 'ravand' } },
       },
       frozen: { audience: {}, identities_revision: revision },
-      ...{ version: 1, isCancelled: false, deadlineAt: undefined },
+      ...{ version: 1, isCancelled: false, deadlineAt: of.deadlineAt },
     },
   };
   const answers: SenderAnswer[] = [];
   let waited = 0;
   const database = of.database ?? store.database;
   const ports = await openRecipients({
-    ...{ database, clickhouse: clickhouseWith(profiles), delivery },
+    ...{ database, clickhouse: clickhouseWith(profiles) },
+    delivery: { ...delivery, ...(of.prepare ? { prepare: of.prepare } : {}) },
     readSettings: messageSettingsReader({ database, now: () => now }),
     consentLag: { read: () => Promise.resolve(lag) },
     consentsWaitedFor: (recipients) => (waited += recipients),
@@ -292,6 +295,23 @@ describe('recipients of a chunk', () => {
     const [message] = a?.kind === 'send' ? a.message.messages : [];
     expect(message?.content.text).toMatch(/https:\/\/l\.example\.ir\/s\/\w+/);
     expect(await rows('SELECT count(*)::int AS links FROM short_links')).toEqual([{ links: 1 }]);
+  });
+});
+
+describe('a message that is not rendered yet', () => {
+  it('waits, and fails when its run ends before, without its place under the cap', async () => {
+    await set({ frequency_cap: 'email:1/24' });
+    const templateId = await addTemplate('email', 'marketing', HELLO);
+    const prepare: DeliveryTools['prepare'] = ({ messages }) =>
+      Promise.resolve(messages.map(() => ({ kind: 'later', afterMs: 60_000 })));
+    const of = { channel: 'email', templateId, people: ['a'], profiles: [mailOf('a')] } as const;
+    const waiting = await open({ ...of, prepare, deadlineAt: NOON + 60_000 });
+    expect(await waiting.decide()).toEqual({ a: { kind: 'wait', until: NOON + 60_000 } });
+    const late = await open({ ...of, prepare, deadlineAt: NOON + 59_999 });
+    expect(await late.decide()).toMatchObject({
+      a: { kind: 'finish', status: 'failed', reason: 'render_failed' },
+    });
+    expect(await (await open(of)).decide()).toMatchObject({ a: { kind: 'send' } });
   });
 });
 

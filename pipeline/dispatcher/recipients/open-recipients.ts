@@ -73,6 +73,7 @@ async function factsOf(leased: LeasedChunk, templates: CachedTemplates): Promise
     category: categoryOf(definition, isOwn ? stored : undefined),
     utm: utm ?? {},
     identityRevision: frozen?.identities_revision ?? 0,
+    deadlineAt: run.deadlineAt ?? Number.POSITIVE_INFINITY,
   };
 }
 

@@ -44,6 +44,8 @@ export interface ChunkFacts {
   utm: UtmParameters;
   /** Of the account's identities when the audience was frozen. */
   identityRevision: number;
+  /** Of the run, ms since the epoch: a template that hangs until then has failed. */
+  deadlineAt: number;
 }
 
 interface RecipientsToPrepare extends ChunkFacts {
@@ -217,10 +219,15 @@ async function render(
     unsent.push({ person, messageId: one.messageId });
     one.decision =
       ready.kind === 'later'
-        ? { kind: 'wait', until: now() + ready.afterMs }
+        ? renderLater(now() + ready.afterMs, of)
         : { kind: 'finish', status: ready.status, reason: ready.reason, addressHash: '' };
   }
   if (isCapped) await releaseCaps(database, { accountId, channel }, unsent);
+}
+
+function renderLater(until: number, { deadlineAt }: Pick<ChunkFacts, 'deadlineAt'>): Decision {
+  if (until <= deadlineAt) return { kind: 'wait', until };
+  return { kind: 'finish', status: 'failed', reason: 'render_failed', addressHash: '' };
 }
 
 function skip(reason: SkipReason): Decision {

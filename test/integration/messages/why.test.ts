@@ -27,6 +27,8 @@ const OUTCOME: MessageOutcome = {
   finished_at: NOW - 2 * HOUR,
 };
 
+const LATER = { timestamp: isoTime(NOW - HOUR / 2) };
+
 describe('what ClickHouse says of a message', () => {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -66,9 +68,21 @@ describe('what ClickHouse says of a message', () => {
       event('message_sent', { message_id: 'another', source_message_id: `${ID}0`, user_id: 'ali' }),
       event('message_opened', { is_bot: 1 }),
       event('message_clicked', { source: 'sdk', user_id: '', anonymous_id: 'device' }),
-      event('order', { source_message_id: '', revenue: 70 }),
-      event('order', { source_message_id: '', revenue: 30, message_id: 'o2', user_id: 'sara-2' }),
-      event('order', { source_message_id: '', revenue: 5, message_id: 'o3', user_id: 'omid' }),
+      event('order', { source_message_id: '', ...LATER, revenue: 70 }),
+      event('order', {
+        source_message_id: '',
+        ...LATER,
+        revenue: 30,
+        message_id: 'o2',
+        user_id: 'sara-2',
+      }),
+      event('order', {
+        source_message_id: '',
+        ...LATER,
+        revenue: 5,
+        message_id: 'o3',
+        user_id: 'omid',
+      }),
     ]);
     await insert('identities_flat', [{ account_id: 1, name: 'sara-2', canonical: 'sara' }]);
   });
@@ -102,7 +116,7 @@ describe('what ClickHouse says of a message', () => {
 
   it.each([
     [24, { converted: true, revenue: 100 }],
-    [0.5, { converted: false, revenue: 0 }],
+    [1, { converted: false, revenue: 0 }],
   ])(
     'is whether its person converted within %d hours, under all names',
     async (hours, expected) => {
