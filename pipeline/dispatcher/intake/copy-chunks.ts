@@ -6,7 +6,7 @@ import { emptyBits } from '../chunk/bits.ts';
 type Queries = Pick<Database, 'query'>;
 
 /** Up to where a partition of messages.planned is in message_chunks; `next`: offset. */
-interface IntakePosition {
+export interface IntakePosition {
   partition: number;
   epoch: number;
   next: number;
@@ -28,8 +28,8 @@ const COPY = `WITH input AS MATERIALIZED (
       AS i (run_id, chunk, account_id, campaign_id, planned_at, record, recipients, first_key, no_bits)
   ), copied AS (
     INSERT INTO message_chunks (run_id, chunk, account_id, campaign_id, channel, record, recipients, first_key, opened, finished)
-    SELECT i.run_id, i.chunk, i.account_id, i.campaign_id, r.definition ->> 'channel', i.record, i.recipients, i.first_key, i.no_bits, i.no_bits
-    FROM input i JOIN campaign_runs r ON r.id = i.run_id AND r.account_id = i.account_id AND r.campaign_id = i.campaign_id
+    SELECT i.run_id, i.chunk, i.account_id, i.campaign_id, coalesce(r.definition ->> 'channel', c.channel), i.record, i.recipients, i.first_key, i.no_bits, i.no_bits
+    FROM input i JOIN campaign_runs r ON r.id = i.run_id AND r.account_id = i.account_id AND r.campaign_id = i.campaign_id JOIN campaigns c ON c.id = r.campaign_id
     WHERE r.state IN ('planning', 'sending') AND (extract(epoch FROM r.frozen_at) * 1000)::bigint = i.planned_at
     ORDER BY i.run_id, i.chunk
     ON CONFLICT DO NOTHING RETURNING 1

@@ -148,6 +148,22 @@ describe('the task of a partition of messages.planned', () => {
     expect(seen.unreadable).toBe(1);
   });
 
+  it('copies the others when PostgreSQL cannot store a chunk, and does not stop there', async () => {
+    const task = await intakeTask(deps, PARTITION);
+    const poison = chunk({ chunk: 1, first_key: 'a\0b' });
+    expect(await task.process(records([chunk(), poison, chunk({ chunk: 2 })]))).toBe(3);
+    expect(await stored()).toEqual(['5/0', '5/2']);
+    expect(seen.unreadable).toBe(1);
+    expect((await intakeTask(deps, PARTITION)).from).toBe(3);
+  });
+
+  it('takes the channel of the campaign when the run names none', async () => {
+    await postgres.database.query(`UPDATE campaign_runs SET definition = '{}'`);
+    await (await intakeTask(deps, PARTITION)).process(records([chunk()]));
+    const { rows } = await postgres.database.query('SELECT channel FROM message_chunks');
+    expect(rows).toEqual([{ channel: 'sms' }]);
+  });
+
   it('goes on where PostgreSQL is, whatever Kafka has committed', async () => {
     await (await intakeTask(deps, PARTITION)).process(records([chunk()], 40));
     expect((await intakeTask(deps, PARTITION)).from).toBe(41);

@@ -1,12 +1,18 @@
 import { offsetAfter, readOrSkip } from '../../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage, PartitionTask } from '../../../platform/kafka/consumer-types.ts';
+import { isAboutValues } from '../../../platform/grouped-calls.ts';
 import { epochAt, readEpochs } from '../../../platform/log/epochs.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../../platform/retry-until-aborted.ts';
 import { messageChunkCodec } from '../../../schemas/codec.ts';
 import { TOPIC } from '../../../schemas/topology.ts';
-import { copyChunks, firstUncopied, type PlannedChunk } from './copy-chunks.ts';
+import {
+  copyChunks,
+  firstUncopied,
+  type IntakePosition,
+  type PlannedChunk,
+} from './copy-chunks.ts';
 
 export interface IntakeTaskDeps {
   database: Pick<Database, 'query'>;
@@ -30,7 +36,10 @@ export interface IntakeTaskDeps {
 export async function intakeTask(deps: IntakeTaskDeps, partition: number): Promise<PartitionTask> {
   const { database, log, signal, metrics, onCopied } = deps;
   const retrying = <T>(what: string, operation: () => Promise<T>): Promise<T> =>
-    retryUntilAborted({ log, signal, code: 'intake_waiting', what }, operation);
+    retryUntilAborted(
+      { log, signal, code: 'intake_waiting', what, isFinal: isAboutValues },
+      operation,
+    );
   const epochs = await retrying('reading the epochs of the log', () =>
     readEpochs(database, TOPIC.messagesPlanned),
   );
@@ -38,15 +47,34 @@ export async function intakeTask(deps: IntakeTaskDeps, partition: number): Promi
   const next = await retrying('reading the position of chunks', () =>
     firstUncopied(database, partition, starts),
   );
+  const copy = async (planned: PlannedChunk[], to: IntakePosition): Promise<number> => {
+    try {
+      return await retrying('copying chunks of campaigns', () => copyChunks(database, planned, to));
+    } catch (error) {
+      if (!isAboutValues(error)) throw error;
+      if (planned.length > 1) return await copyEach(planned, to);
+      metrics.unreadable();
+      const [one] = planned;
+      log.error(
+        { err: error, code: 'chunk_refused', run: one?.chunk.run_id, chunk: one?.chunk.chunk },
+        'PostgreSQL cannot store a chunk of a campaign: its recipients get nothing; report it',
+      );
+      return await copy([], to);
+    }
+  };
+  /** One that cannot be stored does not keep the others from it. */
+  const copyEach = async (planned: readonly PlannedChunk[], to: IntakePosition) => {
+    let copied = 0;
+    for (const one of planned) copied += await copy([one], { ...to, next });
+    return copied + (await copy([], to));
+  };
   return {
     from: next,
     async process(messages) {
       const end = offsetAfter(messages);
       const planned = messages.flatMap((message) => chunkOf(message, deps));
       const to = { partition, epoch: epochAt(starts, end - 1), next: end };
-      const copied = await retrying('copying chunks of campaigns', () =>
-        copyChunks(database, planned, to),
-      );
+      const copied = await copy(planned, to);
       metrics.copied({ copied, ignored: planned.length - copied });
       if (copied > 0) onCopied();
       return end;
