@@ -117,11 +117,12 @@ describe('the environment of a process of a stack', () => {
     expect(getting('SEALING_KEY').toSorted()).toEqual([
       'control-plane',
       'demo-account',
+      'dispatcher',
       'ingest-gateway',
       'management-api',
       'relays',
     ]);
-    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway', 'management-api']);
+    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway', 'dispatcher', 'management-api']);
     expect(getting('DATABASE_URL')).not.toContain('migrate-clickhouse');
     expect(getting('REDIS_URL')).not.toContain('events-sink');
   });

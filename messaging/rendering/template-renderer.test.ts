@@ -143,6 +143,27 @@ describe('rendering in threads', () => {
     await small.close();
   });
 
+  it('keeps nothing of one person for the next one', async () => {
+    const leaky = template({
+      text: '{% increment n %}{% cycle "a", "b" %}{{ seen }}{% assign seen = user.name %}{% capture kept %}{{ user.name }}{% endcapture %}|{{ user.name }}',
+    });
+    const people = Array.from({ length: 300 }, (_, at) => ({
+      ...{ user: { name: `person-${at}` }, vars: {}, event: {} },
+    }));
+    const renderings = await renderer.renderMany(leaky, people);
+    expect(renderings.map(textOf)).toEqual(people.map(({ user }) => `0a|${user.name}`));
+  });
+
+  it('renders for each account its own template', async () => {
+    const [one, other] = [template('one', 21), template('other', 22)];
+    const both = await Promise.all(
+      Array.from({ length: 40 }, (_, at) =>
+        renderer.render(at % 2 === 0 ? one : other, variables({})).then(textOf),
+      ),
+    );
+    expect(both).toEqual(both.map((_, at) => (at % 2 === 0 ? 'one' : 'other')));
+  });
+
   it('refuses what waits above the bound of an account, and renders for others', async () => {
     const many = Array(6000).fill(variables({}));
     const first = renderer.renderMany(template('x', 3), many);
