@@ -1,6 +1,10 @@
 import type { Channel } from '../../../events/channels/channel-change.ts';
 import { campaignMessageId, personKey } from '../../../events/messages/message-id.ts';
-import { WITHHELD_REASON, type SkipReason } from '../../../events/messages/reasons.ts';
+import {
+  WITHHELD_REASON,
+  type FailureReason,
+  type SkipReason,
+} from '../../../events/messages/reasons.ts';
 import { releaseCaps } from '../../../messaging/caps/release-caps.ts';
 import { reserveCaps, type CappedMessage } from '../../../messaging/caps/reserve-caps.ts';
 import type { DeliveryTools } from '../../../messaging/delivery/connect-delivery.ts';
@@ -114,7 +118,8 @@ async function decideOpen(
   const isMarketing = category === 'marketing';
   if (isMarketing && (await ports.consentLag.read()) > MAX_CONSENT_LAG_MS) {
     const until = ports.now() + CONSENT_PAUSE_MS;
-    for (const one of candidates) one.decision = { kind: 'wait', until };
+    for (const one of candidates)
+      one.decision = until <= of.deadlineAt ? { kind: 'wait', until } : fail('deadline');
     ports.consentsWaitedFor(candidates.length);
     return;
   }
@@ -226,8 +231,11 @@ async function render(
 }
 
 function renderLater(until: number, { deadlineAt }: Pick<ChunkFacts, 'deadlineAt'>): Decision {
-  if (until <= deadlineAt) return { kind: 'wait', until };
-  return { kind: 'finish', status: 'failed', reason: 'render_failed', addressHash: '' };
+  return until <= deadlineAt ? { kind: 'wait', until } : fail('render_failed');
+}
+
+function fail(reason: FailureReason): Decision {
+  return { kind: 'finish', status: 'failed', reason, addressHash: '' };
 }
 
 function skip(reason: SkipReason): Decision {
