@@ -15,7 +15,7 @@ import { urlOfListener } from '../plan-stack.ts';
 import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import type { Ready } from '../../../cli/stack/ready.ts';
 import { inheritedEnvironment, settingsFor } from '../process-environment.ts';
-import { stackServices, prepareServers, stepsOf } from '../stack.ts';
+import { serviceEnv, stackServices, prepareServers, stepsOf } from '../stack.ts';
 import { listenForControl } from './control-server.ts';
 import type { ControlRequest } from '../../../cli/stack/control-protocol.ts';
 import { createSupervisor, StartFailed } from './supervisor.ts';
@@ -40,7 +40,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   kafka_login: plan.kafka_login,
   redis_url: plan.redis_url,
   database_url: plan.database_url,
-  outbound: settingsFor(Object.keys(outboundSettings), env),
+  outbound: settingsFor(Object.keys(outboundSettings), { ...env, ...serviceEnv({ plan, home }) }),
   demo,
 });
 
