@@ -106,7 +106,7 @@ export const settings = defineSettings({
   API_STALE_RESERVATION: setting.duration({
     default: 60_000,
     min: 1000,
-    doc: 'After this time the idempotency key of a transactional message whose request came to no end can be used again.',
+    doc: 'After this time the idempotency key of a transactional message whose request did not finish can be used again.',
   }),
   FEATURE_SEGMENTS: setting.flag({ default: true, doc: 'Serve the /v1/segments routes.' }),
   FEATURE_ANALYTICS: setting.flag({ default: true, doc: 'Serve the report routes.' }),

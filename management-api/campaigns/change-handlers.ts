@@ -14,7 +14,7 @@ import {
   stored,
 } from './shared.ts';
 
-const TOO_MANY = 'campaign: the account holds as many campaigns as it may';
+const TOO_MANY = 'campaign: the account has reached its limit of campaigns';
 
 /** POST /v1/campaigns: 201 with a draft. A repeated request makes another one (management 7.7). */
 export function createCampaign(request: ApiRequest, services: Services): Promise<Answer> {

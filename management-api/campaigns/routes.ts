@@ -68,7 +68,7 @@ export const campaignRoutes: readonly Route[] = [
   {
     ...recurring,
     method: 'PUT',
-    summary: 'Send a campaign again and again',
+    summary: 'Send a campaign by a recurrence rule',
     bodyLimit: BODY.most,
     coded: [
       ...(['malformed_json', 'bad_id', 'not_found', 'campaign_invalid'] as const),

@@ -59,7 +59,7 @@ const REFUSALS: Readonly<Partial<Record<Refusal, ErrorCode>>> = {
   not_submittable: 'not_submittable',
 };
 const TOO_MANY_RUNS =
-  'this account has as many runs of campaigns in progress, or asked for as many in 24 hours, as it may; wait until one has ended';
+  'this account has reached its limit of campaign runs, in progress or asked for in 24 hours; wait until one has ended';
 
 /** The error of a change that did not happen. */
 export function rejectChange(outcome: Exclude<ChangeOutcome, { kind: 'changed' }>): Answer {

@@ -110,7 +110,7 @@ async function repeat(
     );
     if (isDue)
       await chore().catch((error: unknown) =>
-        log.debug({ err: error }, 'a chore of messages failed; it is done again later'),
+        log.debug({ err: error }, 'housekeeping of messages failed; it is tried again later'),
       );
   }
 }

@@ -36,7 +36,7 @@ export const Utm = Type.Object(
  */
 export function campaignFields<Audience extends TSchema>(audience: Audience) {
   return {
-    name: Type.String({ minLength: 1, description: 'a text that is not blank' }),
+    name: Type.String({ minLength: 1, description: 'a text with visible characters' }),
     channel: Type.Enum([...CHANNELS]),
     template_id: id('the id of a template'),
     template_version: Type.Optional(id('the number of a version of the template')),

@@ -49,8 +49,8 @@ describe('the definition of a campaign', () => {
 
   test.each<[object, string]>([
     [{ name: undefined }, 'name is required'],
-    [{ name: ' ' }, 'name is not a text that is not blank'],
-    [{ name: 5 }, 'name is not a text that is not blank'],
+    [{ name: ' ' }, 'name is not a text with visible characters'],
+    [{ name: 5 }, 'name is not a text with visible characters'],
     [{ template_id: undefined }, 'template_id is required'],
     [{ template_id: '7' }, 'template_id is not the id of a template'],
     [{ template_id: 0 }, 'template_id is not the id of a template'],
@@ -58,8 +58,11 @@ describe('the definition of a campaign', () => {
     [{ audience: undefined }, 'exactly one of segment_id and audience is required'],
     [{ segment_id: 3 }, 'exactly one of segment_id and audience is required'],
     [{ audience: {} }, 'audience: segment: expected exactly one of all'],
-    [{ audience: { ...AUDIENCE, value: 'a\0' } }, 'a text holds NUL'],
-    [{ audience: { ...AUDIENCE, value: '\ud83d' } }, 'a text holds NUL or half a character'],
+    [{ audience: { ...AUDIENCE, value: 'a\0' } }, 'a text contains NUL'],
+    [
+      { audience: { ...AUDIENCE, value: '\ud83d' } },
+      'a text contains NUL or an incomplete character',
+    ],
     [{ scheduled_at: 'tomorrow' }, 'scheduled_at is not an RFC 3339 time'],
     [{ scheduled_at: '2027-02-30T00:00:00Z' }, 'scheduled_at is not an RFC 3339 time'],
     [{ control_percent: 51 }, 'control_percent is not a whole number from 0 to 50'],

@@ -84,7 +84,7 @@ export function readDefinition(
   // The shape was checked.
   const request = sent as unknown as CampaignRequest;
   const name = truncateBytes(request.name.replaceAll('\0', ''), MAX_NAME_BYTES);
-  if (name.trim() === '') return invalid('name is not a text that is not blank');
+  if (name.trim() === '') return invalid('name is not a text with visible characters');
   const { segment_id: segmentId, audience, scheduled_at: scheduledAt } = request;
   const { template_version: version } = request;
   if ((segmentId === undefined) === (audience === undefined))
@@ -105,7 +105,7 @@ export function readDefinition(
     category: request.category ?? 'marketing',
     ...(request.utm === undefined ? {} : { utm: cleaned(request.utm, Utm) }),
   };
-  if (!isStorable(definition)) return invalid('a text holds NUL or half a character');
+  if (!isStorable(definition)) return invalid('a text contains NUL or an incomplete character');
   if (utf8Length(JSON.stringify(definition)) > MAX_DEFINITION_BYTES)
     return invalid(`the definition is longer than ${MAX_DEFINITION_BYTES} bytes`);
   return { ok: true, definition };

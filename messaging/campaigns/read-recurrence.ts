@@ -45,7 +45,7 @@ export function readRecurrence(body: JsonObject, now: number): RecurrenceOutcome
   const written = Date.parse(startsAt) === start ? startsAt : new Date(start).toISOString();
   const recurrence = { rule: text, starts_at: written, time_zone: timeZone };
   const [first, ...more] = nextInstances(recurrence, start >= now - LATE_MS ? start - 1 : now);
-  if (first === undefined) return invalid('rule: it has no instance that is not over');
+  if (first === undefined) return invalid('rule: all of its instances are over');
   return { ok: true, recurrence, next: [first, ...more] };
 }
 

@@ -101,7 +101,7 @@ function openRenderer(log: Log): TemplateRenderer {
           ...{ code: 'template_stopped', account_id: accountId },
           ...{ template_id: templateId, version, reason: why },
         },
-        'a message was not rendered: its template took too much',
+        'a message was not rendered: its template took too much time or memory',
       ),
   });
 }

@@ -41,7 +41,7 @@ export function deliveryReports({
         if (lost > 0)
           log.warn(
             { code: 'dead_addresses_unreported', account_id: of.accountId, count: lost },
-            'addresses that a provider calls dead could not be reported; the next message to them does',
+            'addresses that a provider calls dead could not be reported; the next message to them reports them',
           );
       });
     },

@@ -74,9 +74,9 @@ function partsOf(text: string): ReadonlyMap<string, string> {
     const instead = UNSUPPORTED[name];
     if (instead) throw new UnreadableRule(`${name} is not supported. ${instead}.`);
     if (!PARTS.has(name))
-      throw new UnreadableRule(`${name} is no known part. Use ${[...PARTS].join(', ')}.`);
+      throw new UnreadableRule(`${name} is not a known part. Use ${[...PARTS].join(', ')}.`);
     if (parts.has(name))
-      throw new UnreadableRule(`${name} stands twice: write it once, with "," between its values.`);
+      throw new UnreadableRule(`${name} occurs twice: write it once, with "," between its values.`);
     parts.set(name, value);
   }
   return parts;

@@ -13,7 +13,7 @@ export function parseUntil(text: string): Until {
   // V8 carries day 31 of a short month over; a Gregorian date names itself.
   if (Number.isNaN(at) || compactDate(at) !== date)
     throw new UnreadableRule(
-      `UNTIL=${text} is no date: write 20261231, 20261231T090000 (local time) or 20261231T053000Z (UTC).`,
+      `UNTIL=${text} is not a date: write 20261231, 20261231T090000 (local time) or 20261231T053000Z (UTC).`,
     );
   if (date < '1900')
     throw new UnreadableRule(

@@ -238,7 +238,7 @@ describe('the parts of a message', () => {
         { title: 't', url: '{{ vars.u }}' },
         { channel: 'inapp', variables: { ...SARA, vars: { u: ' JavaScript:alert(1)' } } },
       ),
-    ).toEqual({ error: 'url: it is no address that people may be sent to' }));
+    ).toEqual({ error: 'url: it is not an address that people may be sent to' }));
 
   it('an e-mail without text gets it from its HTML', () => {
     const html =

@@ -67,7 +67,8 @@ function finished(content: RenderedContent, channel: Channel): RenderedContent {
   const isEmail = channel === 'email';
   const text = content.text.trim() === '' && html !== '' ? textOfHtml(html) : content.text;
   const url = content.url.trim();
-  if (DANGEROUS_URL.test(url)) throw problem('url', 'it is no address that people may be sent to');
+  if (DANGEROUS_URL.test(url))
+    throw problem('url', 'it is not an address that people may be sent to');
   const finished = {
     ...{ ...content, url, subject: oneLine(content.subject), title: oneLine(content.title) },
     // Mail programs show the text of an e-mail by paragraphs.

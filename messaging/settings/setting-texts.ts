@@ -32,7 +32,7 @@ const FORMS = {
     },
   },
   quiet_hours: {
-    expects: 'HH:MM-HH:MM in Tehran, such as 22:00-08:00, with an end other than its beginning',
+    expects: 'HH:MM-HH:MM in Tehran, such as 22:00-08:00, whose end differs from its beginning',
     parse: (text) => {
       const [, ...parts] = /^(\d\d):(\d\d)-(\d\d):(\d\d)$/.exec(text) ?? [];
       const [fromHour = 99, fromMinute = 0, toHour = 99, toMinute = 0] = parts.map(Number);

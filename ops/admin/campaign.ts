@@ -107,7 +107,7 @@ export async function updateCampaign(
     if (!read.ok) return { problem: read.message };
     const { definition } = read;
     const isSame = JSON.stringify(definition) === JSON.stringify(campaign.definition);
-    if (isSame) return { problem: 'nothing to change: the definition is so already' };
+    if (isSame) return { problem: 'nothing to change: the definition already is as given' };
     return { command: { kind: 'edit' }, definition };
   });
   const { id, version, status } = changed;
@@ -167,7 +167,7 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   approval_required: 'the account requires an approval of the campaign',
   approval_stale: 'the campaign was changed after its approval',
   not_submittable: 'only a campaign that is a draft or paused can be submitted',
-  too_many_runs: 'the account has as many runs in progress as it may',
+  too_many_runs: 'the account has reached its limit of runs',
 };
 
 function shownCampaign(campaign: StoredCampaign): Record<string, unknown> {

@@ -122,7 +122,7 @@ function publicKeyOf(
 function requireSealer(sealer: Sealer | undefined): Sealer {
   if (sealer) return sealer;
   throw new CommandError(
-    'SEALING_KEY is empty: secrets are stored sealed; set it as it is set for the services',
+    'SEALING_KEY is empty, and secrets are stored sealed: set it to the value that the services have',
   );
 }
 

@@ -85,5 +85,5 @@ export function decodeHuffman(bytes: Buffer): string {
 }
 
 function invalid(): ProtocolError {
-  return new ProtocolError(ERROR.compression, 'a header is no Huffman code');
+  return new ProtocolError(ERROR.compression, 'a header is not valid Huffman code');
 }

@@ -6,7 +6,7 @@ import { connectGuarded } from './guarded-socket.ts';
 /** The server offers no HTTP/2; nothing was sent. */
 export class SpeaksHttp1 extends Error {
   constructor() {
-    super('the server speaks no HTTP/2');
+    super('the server does not speak HTTP/2');
     this.name = 'SpeaksHttp1';
   }
 }

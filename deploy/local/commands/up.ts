@@ -128,7 +128,7 @@ function announce(home: Home, stay: boolean): void {
   for (const [role, key] of Object.entries(demo.management_keys))
     print(`  management key (${role}) ${key}`);
   print(`  panel ${ready.panel_url}, sign in as ${demo.member.email} with ${demo.member.password}`);
-  print(`  its messages go to the sandbox, which sends nothing on: ${ready.sandbox_url}`);
+  print(`  its messages go to the sandbox, which delivers nothing: ${ready.sandbox_url}`);
   print(
     `  ClickHouse ${withoutPassword(ready.clickhouse_url)}/?database=${ready.clickhouse_database}   all addresses: ./ravand status; passwords of the servers: ${home.readyFile}`,
   );

@@ -55,7 +55,7 @@ export function fcmReceiver({ now }: { now: () => number }): Receiver {
 
 function assertionProblem(assertion: string, now: number): string | undefined {
   const { header, claims } = readToken(assertion) ?? {};
-  if (header?.['alg'] !== 'RS256' || !claims) return 'the assertion is no token of RS256';
+  if (header?.['alg'] !== 'RS256' || !claims) return 'the assertion is not an RS256 token';
   const { iss, scope, iat, exp } = claims;
   if (typeof iss !== 'string' || scope !== SCOPE) return 'iss or scope is missing';
   const isTimely = typeof iat === 'number' && typeof exp === 'number' && exp - iat <= LIFETIME_S;
@@ -71,7 +71,7 @@ function takeMessage(body: Buffer, project: string): ReturnType<Receiver['handle
     return refusal(400, 'INVALID_ARGUMENT', 'the message has no token');
   const data = jsonObject(message['data']) ?? {};
   if (!Object.values(data).every((value) => typeof value === 'string'))
-    return refusal(400, 'INVALID_ARGUMENT', 'data has values that are no texts');
+    return refusal(400, 'INVALID_ARGUMENT', 'data has values that are not texts');
   const [title, text] = textsOf(message['notification']);
   const size = [title, text, ...Object.entries(data).flat()].join('');
   if (Buffer.byteLength(size) > MAX_BYTES)

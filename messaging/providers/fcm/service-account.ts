@@ -41,5 +41,5 @@ function rsaKey(pem: string): KeyObject {
   } catch {
     // Not a key: the same sentence.
   }
-  throw new Error('fcm: private_key of the service account is no RSA key');
+  throw new Error('fcm: private_key of the service account is not an RSA key');
 }

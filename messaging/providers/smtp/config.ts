@@ -101,7 +101,7 @@ function dkimKey(json: unknown, from: Mailbox): DkimKey {
   if (typeof domain !== 'string' || typeof selector !== 'string' || typeof pem !== 'string')
     throw new Error('smtp: dkim has to be {"domain"?, "selector", "private_key"}');
   if (!/^[A-Za-z0-9._-]+$/.test(selector) || !/^[A-Za-z0-9.-]+$/.test(domain))
-    throw new Error('smtp: the domain and the selector of dkim are names as in DNS');
+    throw new Error('smtp: the domain and the selector of dkim have to be DNS names');
   return { domain, selector, key: rsaKey(pem) };
 }
 
@@ -110,7 +110,7 @@ function rsaKey(pem: string): KeyObject {
   const bits = key?.asymmetricKeyDetails?.modulusLength ?? 0;
   if (key?.asymmetricKeyType !== 'rsa' || bits < 1024)
     throw new Error(
-      'smtp: private_key of dkim has to be an RSA key in PEM, of 1024 bits or more (other kinds are not signed with)',
+      'smtp: private_key of dkim has to be an RSA key in PEM, of 1024 bits or more (only RSA keys can sign)',
     );
   return key;
 }

@@ -215,7 +215,7 @@ describe('a password', () => {
     [{ password: 1 }, 'the secret has to be a password or'],
     [{ pass: 'x' }, 'the secret has to be a password or'],
     [{ dkim: { private_key: privateKey } }, 'dkim has to be'],
-    [{ dkim: { ...DKIM, selector: 'a;b' } }, 'names as in DNS'],
+    [{ dkim: { ...DKIM, selector: 'a;b' } }, 'have to be DNS names'],
     [{ dkim: { ...DKIM, private_key: 'x' } }, 'has to be an RSA key'],
     [{ dkim: { ...DKIM, private_key: ed25519 } }, 'has to be an RSA key'],
   ])('cannot be in the secret %j', (secret, message) => {

@@ -73,7 +73,7 @@ class WebPushSender {
     const destination = this.#destinationOf(to);
     if (typeof destination === 'string') return unusable(destination);
     const body = encryptFor(to, plaintext);
-    if (!body) return unusable('the keys of the subscription are no keys');
+    if (!body) return unusable('the keys of the subscription are not valid');
     return this.#post({ message, to, destination, body, signal });
   }
 

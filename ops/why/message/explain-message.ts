@@ -64,7 +64,7 @@ function verdictOf(evidence: MessageEvidence): string {
   const [obstacle] = obstaclesOf(evidence);
   if (run.value && ENDED_STATES.has(run.value.state))
     return `it is not sent: the run was ${run.value.state}`;
-  return `it waits: ${obstacle ?? 'it is due, and its turn comes'}`;
+  return `it waits: ${obstacle ?? 'it is due and waits for its turn'}`;
 }
 
 /** States of a run that ended before it had messages. */
@@ -175,7 +175,7 @@ function sending(evidence: MessageEvidence): Finding {
       `${tried}its attempt by ${at.openedWith} is recorded and has no outcome: ${at.leasedUntil === undefined ? 'nobody has the chunk, the next process resolves it' : 'the provider is being called'}`,
     );
   const obstacles = obstaclesOf(evidence);
-  const why = obstacles.length > 0 ? obstacles.join('; ') : 'it is due, and its turn comes';
+  const why = obstacles.length > 0 ? obstacles.join('; ') : 'it is due and waits for its turn';
   return waiting(`${tried}${why}`);
 }
 
@@ -200,7 +200,7 @@ function request({ id, reservation, now }: MessageEvidence): Stage[] {
     {
       name,
       ...waiting(
-        `${key}, ${spanText(now - value.reservedAt)} ago; ${called}, and nothing is known of its end`,
+        `${key}, ${spanText(now - value.reservedAt)} ago; ${called}, and its result is not known`,
       ),
     },
   ];

@@ -46,7 +46,7 @@ export async function followMessage(
     if (unknown !== undefined) return { unknown };
     const owner = accountOf(evidence);
     if (accountId !== undefined && owner !== undefined && accountId !== owner)
-      return { unknown: `message ${messageId} is of account ${owner}, not of ${accountId}` };
+      return { unknown: `message ${messageId} belongs to account ${owner}, not to ${accountId}` };
     return { accountId: owner ?? accountId ?? 0, answer: explainMessage(evidence) };
   } finally {
     await consents.close();

@@ -134,7 +134,7 @@ describe('why a message of a campaign is where it is', () => {
     await addChunk();
     const { verdict, says, unknown } = await why();
     expect(unknown).toBeUndefined();
-    expect(verdict).toBe('it waits: it is due, and its turn comes');
+    expect(verdict).toBe('it waits: it is due and waits for its turn');
     expect(says('campaign')).toBe(
       'done: campaign 7 "Winter" of account 1, sending: sms, marketing, template 3 version 2, goal order within 24 h',
     );
@@ -182,7 +182,7 @@ describe('why a message of a campaign is where it is', () => {
           `UPDATE message_senders SET broken_reason = 'no credit', broken_at = now()`,
         ),
       {},
-      /refuses the sender since .*: no credit/,
+      /has refused the sender since .*: no credit/,
     ],
     [
       'an open breaker',

@@ -44,7 +44,7 @@ function senderObstacles({ sender, phase, queued, now }: MessageEvidence): strin
   const { broken, perSecond, usedUntil = 0 } = (sender.known ? sender.value : undefined) ?? {};
   if (broken)
     all.push(
-      `the provider refuses the sender since ${timeText(broken.at)}: ${broken.reason}; one message a minute tries it`,
+      `the provider has refused the sender since ${timeText(broken.at)}: ${broken.reason}; one message a minute tries it`,
     );
   if (!phase.known) all.push(`whether its breaker is open is not known: ${phase.why}`);
   else if (phase.value?.phase === 'open')
