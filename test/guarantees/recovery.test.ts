@@ -15,6 +15,7 @@ import {
 } from '../support/stack.ts';
 import { startRetention } from '../support/retention-process.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
+import { CONSUMER_GROUPS } from '../../schemas/topology.ts';
 import { leaveDeadEvent } from '../integration/replay/dead-event.ts';
 
 interface CheckReport {
@@ -214,10 +215,8 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
   it.runIf(FULL)(
     'after a restore of PostgreSQL to an earlier point every event is stored once, the books balance and undone merges stay undone',
     async () => {
-      const services = [
-        ...['normaliser', 'events-sink', 'profiles-sink', 'identities-sink', 'catalogue-sink'],
-        ...['quality-sink', 'metering', 'relays', 'retention'],
-      ];
+      const readers = CONSUMER_GROUPS.map(({ service }) => service);
+      const services = [...new Set([...readers, 'retention', 'planner'])];
       const each = async (verb: 'stop' | 'start') => {
         for (const service of services) await ravand(verb, service);
       };
