@@ -40,17 +40,18 @@ const DRAIN_SHARE = 0.5;
 const REPORTED_AGAIN_MS = 60_000;
 /** Counts of missing variables are stored so often, ms. */
 const FLUSH_MS = 30_000;
-const CONNECTIONS = { chunks: 3, recipients: 8, clickhouse: 8 };
+const CONNECTIONS = { chunks: 3, queues: 4, recipients: 8, clickhouse: 8 };
 
 export async function start(context: ServiceContext<DispatcherConfig>): Promise<void> {
   const { config, log, registry, signal, crash, onShutdown } = context;
   const connect = (name: string, max: number) =>
     connectPostgres({ url: config.DATABASE_URL, log, name, max });
-  // Look-ups of recipients never wait in front of what ends their messages.
+  // Neither look-ups of recipients nor copies of chunks wait in front of what ends messages.
   const database = connect(NAME, CONNECTIONS.chunks);
   const lookups = connect(`${NAME}-recipients`, CONNECTIONS.recipients);
+  const queues = connect(`${NAME}-queues`, CONNECTIONS.queues);
   onShutdown('postgres', async () => {
-    await Promise.all([database.end(), lookups.end()]);
+    await Promise.all([database, lookups, queues].map((pool) => pool.end()));
   });
   const problems: (() => string[])[] = [];
   let channels: () => Iterable<ChannelGate> = () => [];
@@ -69,11 +70,11 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
   const publisher = logPublisher({ settings: config, log, name: NAME, hold });
   onShutdown('publisher', () => publisher.close());
   const outbox = openOutbox({
-    ...{ database, publisher, log, registry, erased, owner },
+    ...{ database: queues, publisher, log, registry, erased, owner },
     ...{ now: Date.now, random: Math.random },
   });
   onShutdown('outbox', () => outbox.stop());
-  const runs = openRuns({ database, log, registry });
+  const runs = openRuns({ database: queues, log, registry });
   onShutdown('runs', () => runs.stop());
 
   const delivery = connectDelivery({ config, log, database: lookups, publisher });
@@ -89,7 +90,7 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
   onShutdown('chunks', () => dispatcher.stop(config.SHUTDOWN_TIMEOUT * DRAIN_SHARE));
   const intake = openIntake({
     ...{ settings: config, clientId: NAME, instanceId: config.KAFKA_INSTANCE_ID },
-    ...{ database, log, registry, signal, crash },
+    ...{ database: queues, log, registry, signal, crash },
     onCopied: () => dispatcher.wake(),
   });
   onShutdown('intake', () => intake.stop());
