@@ -54,7 +54,7 @@ export class RateSlots {
   }
 }
 
-/** Of a part that nobody used in time, one call remains at most. */
+/** Calls that are late by more than their interval and MAX_LATE_MS are gone. */
 function skipLate(grant: RateGrant, now: number): void {
   const late = Math.floor((now - MAX_LATE_MS - grant.from) / grant.intervalMs);
   const skipped = Math.min(Math.max(0, late), grant.calls);
