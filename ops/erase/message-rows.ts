@@ -148,30 +148,32 @@ export async function countHeld(
   return found;
 }
 
+// The chunks of a run that sends may be written again, when the log has lost some.
+const READ_AGAIN = "state IN ('planning', 'sending')";
 const RUNS = `SELECT id::float8, frozen_at IS NULL AND leased_until >= now() AS is_freezing FROM campaign_runs
-  WHERE account_id = $1 AND state = 'planning' AND NOT is_planned`;
+  WHERE account_id = $1 AND ${READ_AGAIN}`;
 
 /**
  * Runs whose audience is being frozen (it may hold the person), and those whose rows of
- * campaign_recipients are still read.
+ * campaign_recipients may still be read.
  */
-export async function plannedRuns(
+export async function activeRuns(
   database: Queries,
   accountId: number,
-): Promise<{ freezing: number[]; unplanned: number[] }> {
+): Promise<{ freezing: number[]; active: number[] }> {
   const { rows } = await database.query<{ id: number; is_freezing: boolean | null }>(RUNS, [
     accountId,
   ]);
   return {
     freezing: rows.filter((row) => row.is_freezing === true).map(({ id }) => id),
-    unplanned: rows.map(({ id }) => id),
+    active: rows.map(({ id }) => id),
   };
 }
 
-/** Runs of all accounts whose rows of campaign_recipients are still read. */
-export async function unplannedRuns(database: Queries): Promise<number[]> {
+/** Runs of all accounts whose rows of campaign_recipients may still be read. */
+export async function allActiveRuns(database: Queries): Promise<number[]> {
   const { rows } = await database.query<{ id: number }>(
-    "SELECT id::float8 FROM campaign_runs WHERE state = 'planning' AND NOT is_planned",
+    `SELECT id::float8 FROM campaign_runs WHERE ${READ_AGAIN}`,
   );
   return rows.map(({ id }) => id);
 }

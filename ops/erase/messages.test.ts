@@ -136,9 +136,10 @@ async function erase(options: { killAt?: number; signal?: AbortSignal } = {}): P
         messagesWhere: (kind) => step(() => kind),
         // What ClickHouse holds of the person leads to this message until it is removed.
         messageIds: () => step(() => (isStored ? ['t1.order-13'] : [])),
-        blankRecipients: () => step(() => 0),
-        delete: (table) =>
+        blankRecipients: (_, where) => step(() => audiences.push(`emptied: ${where}`)),
+        delete: (table, where) =>
           step(() => {
+            if (table === 'recipients') audiences.push(`removed: ${where}`);
             if (table === 'messages') isStored = false;
             return 1;
           }),
@@ -151,8 +152,11 @@ async function erase(options: { killAt?: number; signal?: AbortSignal } = {}): P
   );
 }
 let isStored: boolean;
+/** What happened to rows of frozen audiences. */
+let audiences: string[];
 beforeEach(() => {
   isStored = true;
+  audiences = [];
 });
 
 async function chunkNow(): Promise<{ record: MessageChunk; first_key: string; fence: number }> {
@@ -199,6 +203,18 @@ describe('the messages of an erased person', () => {
     await erase();
     await expectErased();
     expect(await keysLeft()).toEqual(['order-14']);
+  });
+
+  it('leave audiences; those of runs that send keep a row, which the log may need again', async () => {
+    await rows(
+      `INSERT INTO campaign_runs (id, campaign_id, account_id, cause, state, due_at, definition, version)
+       VALUES (6, 2, 1, 'send', 'finished', now(), '{}', 1), (7, 2, 2, 'send', 'sending', now(), '{}', 1)`,
+    );
+    await erase();
+    expect(audiences).toEqual([
+      'emptied: recipients AND run_id IN (0, 5)',
+      'removed: recipients AND NOT (run_id IN (0, 5))',
+    ]);
   });
 
   it('stay counted', async () => {

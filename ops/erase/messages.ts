@@ -3,12 +3,12 @@ import { delay } from '../../platform/backoff.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ClickhouseRows } from './clickhouse-rows.ts';
 import {
-  plannedRuns,
+  activeRuns,
   removeFromChunks,
   removeFromOutbox,
   removeMessageRows,
   sendingSince,
-  unplannedRuns,
+  allActiveRuns,
   unpublishedIds,
   type MessagePerson,
   type RemovedMessages,
@@ -55,7 +55,7 @@ export async function eraseMessages(
   const { accountId } = person;
   const since = await clock();
   await until({ signal, report }, async () => {
-    const { freezing } = await plannedRuns(database, accountId);
+    const { freezing } = await activeRuns(database, accountId);
     if (freezing.length > 0) return `run ${freezing.join(' and ')} to be frozen`;
     const sending = await sendingSince(database, accountId, since);
     return sending === 0 ? undefined : `${sending} transactional messages to be sent`;
@@ -84,17 +84,14 @@ export async function eraseMessages(
   return { ...removed, outcomes, chunks, audiences };
 }
 
-/**
- * A run counts the rows of its audience until all chunks are written: only the person of such a row
- * goes.
- */
+/** A run counts the rows of its audience until it has ended: only the person of such a row goes. */
 async function removeRecipients(
   database: Connections['database'],
   { person, rows, at }: Pick<Removal, 'person' | 'rows'> & { at: number },
 ): Promise<number> {
   const where = await rows.messagesWhere('recipients', { ...person, at });
-  const { unplanned } = await plannedRuns(database, person.accountId);
-  const inRuns = `run_id IN (${idList(unplanned)})`;
+  const { active } = await activeRuns(database, person.accountId);
+  const inRuns = `run_id IN (${idList(active)})`;
   let removed = 0;
   for (const table of await rows.tables('recipients')) {
     removed += await rows.blankRecipients(table, `${where} AND ${inRuns}`);
@@ -103,12 +100,12 @@ async function removeRecipients(
   return removed;
 }
 
-/** Removes what erasures left of rows that a run still counted, once its chunks are written. */
+/** Removes what erasures left of rows that a run still counted, once it has ended. */
 export async function removeEmptiedRecipients(
   database: Connections['database'],
   rows: Pick<ClickhouseRows, 'tables' | 'delete'>,
 ): Promise<void> {
-  const inRuns = idList(await unplannedRuns(database));
+  const inRuns = idList(await allActiveRuns(database));
   const where = `person_id = '' AND user_id = '' AND run_id NOT IN (${inRuns})`;
   for (const table of await rows.tables('recipients')) await rows.delete(table, where);
 }

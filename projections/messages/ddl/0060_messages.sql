@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS campaign_recipients (
   attempt UInt32,
   -- hexadecimal: the order of the chunks
   key String,
-  -- empty: erased; the row and its key stay until all chunks of the run are written
+  -- empty: erased; the row and its key stay until the run has ended
   person_id String,
   user_id String,
   is_control Bool,
