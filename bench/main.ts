@@ -23,6 +23,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   push: 'messages to FCM, APNs and browsers over HTTP/2, beside a bare node:http2 loop',
   smtp: 'mails to a server that accepts each at once, beside nodemailer',
   transactional: 'POST /v1/messages at 500 a second beside a receiver that answers in 5 ms',
+  messages: 'chunks to outcomes over HTTP/2 and SMTP, beside bare loops to the same receivers',
+  campaign: 'a campaign to a million people by e-mail, beside 2,000 events/s (several minutes)',
   planner: 'ten million people frozen and written in chunks',
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:
@@ -31,7 +33,7 @@ const BENCHES: Readonly<Record<string, string>> = {
 };
 
 /** Run only by name: they take long and need much disk, or a server of their own. */
-const ONLY_BY_NAME = new Set(['reports', 'lookups']);
+const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign']);
 
 /**
  * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options

@@ -6,11 +6,9 @@
  * own. Needs no stack.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
 import { parseLine } from '../cli/arguments.ts';
-import { apnsMessage } from '../messaging/providers/apns/apns-message.ts';
 import { openProvider } from '../messaging/providers/registry.ts';
 import { messageTo, providerDeps } from '../messaging/providers/testing/provider-deps.ts';
 import {
@@ -20,6 +18,7 @@ import {
   WEB_PUSH,
   type PushService,
 } from '../messaging/providers/testing/push-services.ts';
+import { bareHttp2Loop } from './messages/bare-http2-loop.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -37,7 +36,10 @@ const base = `https://push.example:${port}`;
 const content = { title: 'سفارش شما', text: 'سلام نرگس، سفارش شما فرستاده شد.' };
 const { signal } = new AbortController();
 
-const bare = { what: 'bare node:http2 loop', work: bareLoop };
+const bare = {
+  what: 'bare node:http2 loop',
+  work: (wanted: number) => bareHttp2Loop({ port, content }, { count: wanted, concurrency }),
+};
 const measured = [];
 for (const { what, work } of [bare, ...[FCM, APNS, WEB_PUSH].map(provider), bare])
   measured.push(await measure(what, work));
@@ -85,27 +87,6 @@ function provider(service: PushService) {
     if (answer.kind !== 'accepted') throw new Error(JSON.stringify(answer));
   };
   return { what: service.name, work: (wanted: number) => inParallel(wanted, post) };
-}
-
-async function bareLoop(wanted: number): Promise<void> {
-  const session = connect(`https://127.0.0.1:${port}`);
-  const token = 'ab'.repeat(32);
-  const sent = apnsMessage(messageTo(APNS.target(base), content), token);
-  await inParallel(
-    wanted,
-    () =>
-      new Promise((resolve, reject) => {
-        const stream = session.request({
-          ...{ ':method': 'POST', ':path': `/3/device/${token}`, authorization: 'b'.repeat(250) },
-          ...{ 'apns-topic': 'ir.shop.app', ...Object.fromEntries(sent.headers) },
-        });
-        stream.on('error', reject);
-        stream.on('close', resolve);
-        stream.resume();
-        stream.end(sent.payload);
-      }),
-  );
-  session.close();
 }
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {

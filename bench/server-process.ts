@@ -77,13 +77,16 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Process ids of services of the stack on this machine; external servers have none. */
-export async function pidsOf(names: readonly string[]): Promise<number[]> {
+/** Process ids of the stack's parts on this machine, by name; external servers have none. */
+export async function pidsByName(): Promise<Map<string, number>> {
   const { stdout } = await execute(join(root, 'ravand'), ['status', '--json']);
-  const { parts: services } = JSON.parse(stdout) as {
-    parts: { name: string; pid: number | null }[];
-  };
-  return services.filter(({ name }) => names.includes(name)).flatMap(({ pid }) => pid ?? []);
+  const { parts } = JSON.parse(stdout) as { parts: { name: string; pid: number | null }[] };
+  return new Map(parts.flatMap(({ name, pid }) => (pid === null ? [] : [[name, pid] as const])));
+}
+
+export async function pidsOf(names: readonly string[]): Promise<number[]> {
+  const pids = await pidsByName();
+  return names.flatMap((name) => pids.get(name) ?? []);
 }
 
 /** Pins services that the measured server uses to the load client's core; answers the undo. */

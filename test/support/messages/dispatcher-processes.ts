@@ -31,6 +31,10 @@ export class DispatcherProcesses {
     await this.#start(at);
   }
 
+  get pids(): number[] {
+    return this.#processes.map(({ pid }) => pid);
+  }
+
   /** The end of all logs. */
   get logs(): string {
     return this.#processes.map(({ log }) => log).join('\n');

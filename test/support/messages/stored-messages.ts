@@ -28,3 +28,16 @@ export async function storedMessageEvents(
   );
   return found.map(({ line }) => line).sort();
 }
+
+/** How many of an account's messages have an outcome in ClickHouse. */
+export async function storedMessageCount(
+  client: ClickHouseClient,
+  accountId: number,
+): Promise<number> {
+  const [row] = await rows<{ messages: number }>(
+    client,
+    'SELECT uniqExact(message_id) AS messages FROM messages WHERE account_id = {a:UInt64}',
+    { a: accountId },
+  );
+  return row?.messages ?? 0;
+}

@@ -1,0 +1,138 @@
+/**
+ * node bench/campaign.ts [--people 1000000] [--rate 2000]
+ *
+ * A campaign with a template of five variables by e-mail to a server that keeps nothing, from the
+ * request to the last outcome in ClickHouse: messages a second, CPU and memory of each part; and
+ * single events at a rate beside it, whose latencies are compared with those before. The dispatcher
+ * is a process of its own instead of the stack's (RAVAND_HOME).
+ */
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { parseLine } from '../cli/arguments.ts';
+import { DispatcherProcesses } from '../test/support/messages/dispatcher-processes.ts';
+import { storedMessageCount } from '../test/support/messages/stored-messages.ts';
+import { clickhouse, eventually, ravand, readyStack } from '../test/support/stack.ts';
+import { seedAccount } from './account.ts';
+import { percentile, postAtRate } from './load-client.ts';
+import { ProcessUse } from './messages/process-use.ts';
+import { SendingAccount } from './messages/sending-account.ts';
+import { pidsByName } from './server-process.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench campaign -- [--people N] [--rate N]',
+  options: {
+    people: { type: 'string', default: '1000000' },
+    rate: { type: 'string', default: '2000' },
+  },
+});
+const [people, rate] = [Number(values.people), Number(values.rate)];
+/** Time of each measurement of latencies, ms: many of them make the campaign's. */
+const ROUND_MS = 15_000;
+
+const ready = readyStack();
+const database = new pg.Pool({ connectionString: ready.database_url, max: 2 });
+const client = clickhouse(ready);
+const receiver = fork(join(import.meta.dirname, 'smtp/null-server-process.ts'));
+const { port } = await new Promise<{ port: number }>((resolve) =>
+  receiver.once('message', (message) => resolve(message as { port: number })),
+);
+const { writeKey } = await seedAccount(ready.database_url, 'bench campaign: events beside it');
+const account = await SendingAccount.create({ database, client }, 'bench campaign', people);
+await ravand('stop', 'dispatcher');
+const dispatchers = await DispatcherProcesses.start(1, { ports: [port] });
+try {
+  const before = await measureEvents();
+  const html = `<!doctype html><html><body><p>سلام {{ user.first_name }} {{ user.last_name }} از {{ user.city }}</p>
+    <p>امتیاز شما {{ user.points }} است و {{ user.last_product }} در انتظار شماست.</p>
+    <p><a href="https://shop.example/yalda">جشنوارهٔ یلدا</a></p></body></html>`;
+  const campaign = await account.campaign(
+    'email',
+    { subject: 'سلام {{ user.first_name }}', html },
+    { provider: 'smtp', config: { host: '127.0.0.1', port, from: 'news@shop.example' } },
+  );
+  const pids = await pidsByName();
+  pids.delete('dispatcher');
+  const use = ProcessUse.watch(new Map([...pids, ['dispatcher', dispatchers.pids[0] ?? 0]]));
+  const began = performance.now();
+  const runId = await campaign.send();
+  const state = { isOver: false };
+  const beside = measureEventsUntil(() => state.isOver);
+  const until = (waitingFor: string, holds: () => Promise<boolean>) =>
+    eventually({ ms: 3_600_000, every: 500, waitingFor }, async () =>
+      (await holds()) ? true : undefined,
+    );
+  await until('all outcomes', async () => (await account.finished(runId)) >= people);
+  const seconds = (performance.now() - began) / 1000;
+  const { accountId } = account.owner.account;
+  await until('all rows', async () => (await storedMessageCount(client, accountId)) >= people);
+  const visible = (performance.now() - began) / 1000;
+  state.isOver = true;
+  const during = await beside;
+  const { stats } = await campaign.show();
+  console.log(JSON.stringify({ people, seconds, visible, per_second: people / seconds, stats }));
+  console.table(
+    use
+      .read()
+      .map(({ name, cpu, mb }) => ({
+        ...{ part: name, 'CPU s': Math.round(cpu), 'MB at most': mb },
+        'CPU µs a message': Math.round((cpu / people) * 1e6),
+      }))
+      .toSorted((a, b) => b['CPU s'] - a['CPU s']),
+  );
+  console.table([
+    { events: 'before', ...before },
+    { events: 'beside the campaign', ...during },
+  ]);
+} finally {
+  await dispatchers.close();
+  await account.remove();
+  receiver.disconnect();
+  await database.end();
+  await client.close();
+}
+process.exit(0);
+
+interface Measured {
+  answered: number;
+  failed: number;
+  'p50 ms': number;
+  'p95 ms': number;
+  'p99 ms': number;
+}
+
+async function post() {
+  const run = randomUUID();
+  return postAtRate({
+    url: `${ready.ingest_url}/v1/track`,
+    headers: { authorization: `Bearer ${writeKey}` },
+    body: (n) =>
+      Buffer.from(
+        `{"event":"product_viewed","user_id":"user-${n % 20_000}","message_id":"${run}-${n}","properties":{"product_id":"sku-${n % 5000}","price":${n % 977}}}`,
+      ),
+    ...{ connections: 64, rate, duration: ROUND_MS },
+  });
+}
+
+async function measureEvents(): Promise<Measured> {
+  await post();
+  return summary([await post()]);
+}
+
+async function measureEventsUntil(isOver: () => boolean): Promise<Measured> {
+  const rounds = [];
+  while (!isOver()) rounds.push(await post());
+  return summary(rounds);
+}
+
+function summary(rounds: readonly Awaited<ReturnType<typeof post>>[]): Measured {
+  const latencies = rounds.flatMap((round) => round.latencies);
+  const ms = (share: number) => Math.round(percentile(latencies, share) * 10) / 10;
+  return {
+    answered: rounds.reduce((sum, { answered }) => sum + answered, 0),
+    failed: rounds.reduce((sum, { failed }) => sum + failed, 0),
+    ...{ 'p50 ms': ms(0.5), 'p95 ms': ms(0.95), 'p99 ms': ms(0.99) },
+  };
+}

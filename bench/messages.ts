@@ -1,0 +1,167 @@
+/**
+ * node bench/messages.ts [--people 100000] [--channels push,email]
+ *
+ * Messages per second of the dispatcher and a core of it: from chunks in Kafka to outcomes in
+ * PostgreSQL, to a receiver that answers at once over HTTP/2 (APNs) or SMTP, and bare loops to the
+ * same receivers in the same run. The dispatcher is a process of its own instead of the stack's
+ * (RAVAND_HOME), and begins when all chunks are written.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setDefaultCACertificates } from 'node:tls';
+import { createTransport } from 'nodemailer';
+import pg from 'pg';
+import { parseLine } from '../cli/arguments.ts';
+import { APNS } from '../messaging/providers/testing/push-services.ts';
+import { DispatcherProcesses } from '../test/support/messages/dispatcher-processes.ts';
+import { clickhouse, eventually, ravand, readyStack } from '../test/support/stack.ts';
+import { bareHttp2Loop } from './messages/bare-http2-loop.ts';
+import { ProcessUse } from './messages/process-use.ts';
+import { SendingAccount } from './messages/sending-account.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench messages -- [--people N] [--channels push,email]',
+  options: {
+    people: { type: 'string', default: '100000' },
+    channels: { type: 'string', default: 'push,email' },
+  },
+});
+const people = Number(values.people);
+const CONCURRENCY = 500;
+const MAIL_CONNECTIONS = 50;
+
+const ready = readyStack();
+const database = new pg.Pool({ connectionString: ready.database_url, max: 2 });
+const client = clickhouse(ready);
+const folder = mkdtempSync(join(tmpdir(), 'bench-messages-'));
+const measured: Record<string, unknown>[] = [];
+try {
+  for (const channel of values.channels.split(','))
+    await (channel === 'push' ? benchPush() : benchEmail());
+  console.table(measured);
+} finally {
+  await ravand('start', 'dispatcher');
+  rmSync(folder, { recursive: true });
+  await database.end();
+  await client.close();
+}
+process.exit(0);
+
+async function benchPush(): Promise<void> {
+  const receiver = fork(join(import.meta.dirname, 'push/receiver-process.ts'));
+  const { port, cert } = await nextMessage<{ port: number; cert: string }>(receiver);
+  setDefaultCACertificates([cert]);
+  const file = join(folder, 'receiver.pem');
+  writeFileSync(file, cert);
+  const content = {
+    title: 'سلام {{ user.first_name }}',
+    text: 'سفارش شما فرستاده شد و تا پایان هفته می‌رسد.',
+  };
+  const bare = () => bareHttp2Loop({ port, content }, { count: people, concurrency: CONCURRENCY });
+  await measureLoop('bare node:http2 loop', bare);
+  const config = APNS.config(`https://localhost:${port}`) as { url: string };
+  await measureDispatcher('dispatcher, push (APNs)', {
+    ...{ channel: 'push', content, port, env: { NODE_EXTRA_CA_CERTS: file } },
+    sender: { provider: 'apns', config, secret: APNS.secret },
+  });
+  await measureLoop('bare node:http2 loop, again', bare);
+  receiver.disconnect();
+}
+
+async function benchEmail(): Promise<void> {
+  const receiver = fork(join(import.meta.dirname, 'smtp/null-server-process.ts'));
+  const { port } = await nextMessage<{ port: number }>(receiver);
+  const html = `<!doctype html><html><body><p>سلام {{ user.first_name }}</p>${'<p>سفارش شما فرستاده شد و تا پایان هفته می‌رسد.</p>'.repeat(10)}</body></html>`;
+  const content = { subject: 'سلام {{ user.first_name }}', html };
+  const transport = createTransport({
+    ...{ host: '127.0.0.1', port, pool: true, maxConnections: MAIL_CONNECTIONS },
+    maxMessages: 100,
+  });
+  const mail = { from: 'news@shop.example', to: 'user@mail.example', ...content };
+  await measureLoop("nodemailer's pooled transport", async () => {
+    let started = 0;
+    const worker = async () => {
+      while (started++ < people) await transport.sendMail(mail);
+    };
+    await Promise.all(Array.from({ length: MAIL_CONNECTIONS }, worker));
+  });
+  transport.close();
+  await measureDispatcher('dispatcher, e-mail (SMTP)', {
+    ...{ channel: 'email', content, port, env: {} },
+    sender: { provider: 'smtp', config: { host: '127.0.0.1', port, from: mail.from } },
+  });
+  receiver.disconnect();
+}
+
+async function measureDispatcher(
+  what: string,
+  options: {
+    channel: 'push' | 'email';
+    content: { html?: string; title?: string; text?: string; subject?: string };
+    sender: Parameters<SendingAccount['campaign']>[2];
+    port: number;
+    env: NodeJS.ProcessEnv;
+  },
+): Promise<void> {
+  const { channel, content, sender, port, env } = options;
+  const account = await SendingAccount.create({ database, client }, `bench ${what}`, people);
+  if (channel === 'push') await account.devices();
+  await ravand('stop', 'dispatcher');
+  const campaign = await account.campaign(channel, content, sender);
+  const runId = await campaign.send();
+  await until('the run to be planned', () => account.isPlanned(runId));
+  const dispatchers = await DispatcherProcesses.start(1, { ports: [port], env });
+  try {
+    const pids = new Map([['dispatcher', dispatchers.pids[0] ?? 0]]);
+    await until('the first outcome', async () => (await account.finished(runId)) > 0);
+    const [began, before] = [performance.now(), await account.finished(runId)];
+    const use = ProcessUse.watch(pids);
+    await until('all outcomes', async () => (await account.finished(runId)) >= people);
+    const seconds = (performance.now() - began) / 1000;
+    const [used] = use.read();
+    const { stats } = await campaign.show();
+    if (stats.sent !== people) throw new Error(JSON.stringify(stats));
+    addRow(what, { count: people - before, seconds, cpu: used?.cpu ?? 0, mb: used?.mb });
+  } finally {
+    await dispatchers.close();
+    await account.remove();
+  }
+}
+
+async function measureLoop(what: string, work: () => Promise<void>): Promise<void> {
+  const [began, before] = [performance.now(), process.cpuUsage()];
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  const seconds = (performance.now() - began) / 1000;
+  addRow(what, { count: people, seconds, cpu: (user + system) / 1e6 });
+}
+
+function addRow(
+  what: string,
+  {
+    count,
+    seconds,
+    cpu,
+    mb,
+  }: { count: number; seconds: number; cpu: number; mb?: number | undefined },
+): void {
+  measured.push({
+    ...{ what, messages: count, 'messages/s': Math.round(count / seconds) },
+    'CPU µs a message': Math.round((cpu / count) * 1e6),
+    'messages/s a core of the process': Math.round(count / cpu),
+    'MB at most': mb,
+  });
+}
+
+function until(waitingFor: string, holds: () => Promise<boolean>): Promise<true> {
+  return eventually({ ms: 900_000, every: 20, waitingFor }, async () =>
+    (await holds()) ? true : undefined,
+  );
+}
+
+function nextMessage<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
+}
