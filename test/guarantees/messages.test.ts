@@ -350,7 +350,7 @@ describe('a recurrence while everything was down (MESSAGING.md, Consent and limi
     const over = await recurring('FREQ=DAILY', 24 * 60 + 20);
     for (const { campaign, dueAt } of [soon, late, over])
       await database.query(
-        `UPDATE campaigns SET next_at = $2, recurrence = jsonb_set(recurrence::jsonb, '{starts_at}', to_jsonb($2::text))::json WHERE id = $1`,
+        `UPDATE campaigns SET next_at = $2::text::timestamptz, recurrence = jsonb_set(recurrence::jsonb, '{starts_at}', to_jsonb($2::text))::json WHERE id = $1`,
         [campaign.id, dueAt.toISOString()],
       );
     await ravand('start', 'planner');
