@@ -10,13 +10,16 @@ import { eventually } from './stack.ts';
 
 type Queries = Pick<Database, 'query'>;
 
-/** The keys under which the stack under test signs tokens. */
-export function trackingTokens(): TrackingTokens {
+/** TRACKING_KEYS of the stack under test. */
+export function trackingKeys(): string {
   const given = process.env['TRACKING_KEYS']?.trim() ?? '';
   const home = process.env['RAVAND_HOME'] ?? '';
-  const tokens = parseTrackingKeys(
-    given === '' ? readFileSync(join(home, 'tracking-keys'), 'utf8').trim() : given,
-  );
+  return given === '' ? readFileSync(join(home, 'tracking-keys'), 'utf8').trim() : given;
+}
+
+/** The keys under which the stack under test signs tokens. */
+export function trackingTokens(): TrackingTokens {
+  const tokens = parseTrackingKeys(trackingKeys());
   if (!tokens) throw new Error('the stack under test has no TRACKING_KEYS');
   return tokens;
 }

@@ -1,5 +1,6 @@
 import { ServiceProcess } from '../service-process.ts';
-import { ravand } from '../stack.ts';
+import { trackingKeys } from '../channels.ts';
+import { ravand, readyStack } from '../stack.ts';
 import { sealingKey } from '../webhooks/connection.ts';
 
 /** Dispatchers of a test's own, instead of the stack's; they may call receivers on this machine. */
@@ -19,6 +20,8 @@ export class DispatcherProcesses {
     const dispatchers = new DispatcherProcesses({
       OUTBOUND_ALLOW_HOSTS: ports.map((port) => `127.0.0.1:${port}`).join(','),
       SEALING_KEY: sealingKey(),
+      TRACKING_KEYS: trackingKeys(),
+      EMAIL_TRACK_BASE: readyStack().ingest_url,
       ...env,
     });
     for (let at = 0; at < count; at++) await dispatchers.#start(at);
