@@ -37,6 +37,8 @@ export class DispatchWorld {
   readonly called: string[] = [];
   /** Of the sender, by account. */
   readonly revisions = new Map<number, number>();
+  /** What an account may send a second, over all its senders. */
+  readonly accountLimits = new Map<number, number>();
   prepareFails = false;
   readonly #dispatchers: Dispatcher[] = [];
   readonly #closing = new AbortController();
@@ -85,7 +87,8 @@ export class DispatchWorld {
     const log = createLog({ part: 'test', level: 'silent' });
     const gates = new SenderGates({
       senders: { open: (accountId) => Promise.resolve(this.#sender(accountId)) },
-      readSettings: () => Promise.resolve(DEFAULT_SETTINGS),
+      readSettings: (accountId) =>
+        Promise.resolve({ ...DEFAULT_SETTINGS, maxPerSecond: this.accountLimits.get(accountId) }),
       grantRate: async (key) => (await grantRates(database, [key]))[0],
       ...{ maxCalls, now: () => performance.now(), random: Math.random },
       onPhase: () => undefined,
