@@ -224,7 +224,8 @@ describe('messages', () => {
       gauge('ravand_message_balance_gap', { scope: 'run' }, 0),
       gauge('ravand_dispatcher_breakers', { phase: 'closed' }, 5),
       gauge('ravand_dispatcher_breakers', { phase: 'open' }, 0),
-      gauge('ravand_message_chunks_due_seconds', {}, 30),
+      gauge('ravand_message_chunks_due_seconds', {}, 9000),
+      counter('ravand_dispatcher_outcomes_total', { channel: 'sms', status: 'sent' }, [0, 0.1]),
       gauge('ravand_message_outbox_age_seconds', {}, 2),
       counter('ravand_dispatcher_consent_waits_total', {}, [0, 0]),
       counter('ravand_planner_runs_total', { outcome: 'missed' }, [0, 0]),
@@ -259,8 +260,12 @@ describe('messages', () => {
       'EmailsAreComplainedAbout',
     ],
     [
-      'a chunk that nobody sends',
-      [gauge('ravand_message_chunks_due_seconds', {}, 901)],
+      'a chunk that waits while nothing is sent',
+      [
+        gauge('ravand_message_chunks_due_seconds', {}, 901),
+        gauge('ravand_dispatcher_breakers', { phase: 'open' }, 0),
+        counter('ravand_dispatcher_outcomes_total', { channel: 'sms', status: 'sent' }, [0, 0]),
+      ],
       'ChunksOfMessagesWait',
     ],
     [
