@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { MessageVariables } from '../delivery/prepare-messages.ts';
 import type { TemplateContent } from '../templates/template.ts';
 import { RendererBusy, TemplateRenderer, type TemplateToRender } from './template-renderer.ts';
@@ -31,6 +31,11 @@ const LONG_LIST = Array.from({ length: 20_000 }, (_, at) => ({
   a: `${'x'.repeat(300)}${(at * 7919) % 20_011}`,
   b: `${'x'.repeat(300)}${(at * 6287) % 20_011}`,
 }));
+
+// Each test begins with a new window.
+beforeEach(() => {
+  now += MINUTE;
+});
 
 describe('rendering in threads', () => {
   it('answers in the order of the messages, with what is missing in each', async () => {
@@ -123,6 +128,21 @@ describe('rendering in threads', () => {
     const texts = renderings.map(textOf);
     expect(texts.filter((text) => text === '1')).toHaveLength(397);
     expect(texts.filter((text) => text.includes('was stopped'))).toHaveLength(3);
+  });
+
+  it('lets all templates of an account wait when some of them took very much', async () => {
+    const of = variables({ list: LONG_LIST });
+    const hanging = [1, 2].map(() => template(HANGS, 31));
+    const many = await Promise.all(
+      hanging.map((one) => renderer.renderMany(one, Array(5).fill(of))),
+    );
+    expect(many.flat().filter((one) => 'error' in one)).toHaveLength(4);
+    const harmless = (accountId: number) =>
+      renderer.render(template('x', accountId), variables({})).then(textOf);
+    expect(await harmless(31)).toMatch(/^later: /);
+    expect(await harmless(32)).toBe('x');
+    now += MINUTE;
+    expect(await harmless(31)).toBe('x');
   });
 
   it('fails nobody when its threads end in the middle of a job', async () => {

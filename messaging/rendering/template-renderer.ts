@@ -10,13 +10,13 @@ const JOB_MESSAGES = 100;
 /** Messages that wait, over all accounts and of one account. */
 const MAX_WAITING = { total: 100_000, perAccount: 10_000 };
 /**
- * Time of a core that stopped messages of a version may take in a window, and more for each message
- * that it renders: beyond, its messages wait until the window is over.
+ * Time of a core that stopped messages of a version, and of an account, may take in a window, and
+ * more for each message that is rendered: beyond, its messages wait until the window is over.
  */
-const MAX_WASTED_MS = 3000;
+const MAX_WASTED_MS = { version: 3000, account: 6000 };
 const WASTED_FOR_EACH_MS = 10;
 const WASTED_WINDOW_MS = 60_000;
-const MAX_WASTEFUL_VERSIONS = 1000;
+const MAX_WASTEFUL = 2000;
 /** After a thread was lost. */
 const LOST_PAUSE_MS = 1000;
 
@@ -36,7 +36,7 @@ export interface RendererOptions {
   onStopped?: (template: TemplateToRender, why: string) => void;
 }
 
-/** Of a version, in the present window. */
+/** Of a version or an account, in the present window. */
 interface Waste {
   ms: number;
   /** Messages that were rendered meanwhile. */
@@ -55,7 +55,7 @@ export class TemplateRenderer {
   readonly #idle: RenderThread[];
   readonly #threads: readonly RenderThread[];
   readonly #waitingOf = new Map<number, number>();
-  readonly #wasted = new BoundedMap<string, Waste>(MAX_WASTEFUL_VERSIONS);
+  readonly #wasted = new BoundedMap<string, Waste>(MAX_WASTEFUL);
   #waiting = 0;
 
   constructor(options: RendererOptions) {
@@ -165,20 +165,25 @@ export class TemplateRenderer {
 
   /** How long messages of the version wait, ms; 0: they are rendered. */
   #pauseOf(template: TemplateToRender): number {
-    const wasted = this.#wasted.get(nameOf(template));
-    if (!wasted || wasted.ms < MAX_WASTED_MS + wasted.rendered * WASTED_FOR_EACH_MS) return 0;
-    return Math.max(0, wasted.since + WASTED_WINDOW_MS - this.#options.now());
+    const { version, account } = namesOf(template);
+    const now = this.#options.now();
+    return Math.max(
+      pauseOf(this.#wasted.get(version), { maxMs: MAX_WASTED_MS.version, now }),
+      pauseOf(this.#wasted.get(account), { maxMs: MAX_WASTED_MS.account, now }),
+    );
   }
 
   #noteWaste(template: TemplateToRender, { ms, rendered }: Omit<Waste, 'since'>): void {
     const now = this.#options.now();
-    const known = this.#wasted.get(nameOf(template));
-    if (!known && ms === 0) return;
-    const isOver = !known || now - known.since >= WASTED_WINDOW_MS;
-    if (isOver) this.#wasted.set(nameOf(template), { ms, rendered, since: now });
-    else {
-      known.ms += ms;
-      known.rendered += rendered;
+    for (const name of Object.values(namesOf(template))) {
+      const known = this.#wasted.get(name);
+      if (!known && ms === 0) continue;
+      const isOver = !known || now - known.since >= WASTED_WINDOW_MS;
+      if (isOver) this.#wasted.set(name, { ms, rendered, since: now });
+      else {
+        known.ms += ms;
+        known.rendered += rendered;
+      }
     }
   }
 
@@ -190,6 +195,14 @@ export class TemplateRenderer {
   }
 }
 
-function nameOf({ accountId, templateId, version }: TemplateToRender): string {
-  return `${accountId}:${templateId}:${version}`;
+function pauseOf(
+  wasted: Waste | undefined,
+  { maxMs, now }: { maxMs: number; now: number },
+): number {
+  if (!wasted || wasted.ms < maxMs + wasted.rendered * WASTED_FOR_EACH_MS) return 0;
+  return Math.max(0, wasted.since + WASTED_WINDOW_MS - now);
+}
+
+function namesOf({ accountId, templateId, version }: TemplateToRender) {
+  return { version: `${accountId}:${templateId}:${version}`, account: `${accountId}` };
 }
