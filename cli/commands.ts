@@ -52,7 +52,7 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'demo',
-    summary: "sends a shop's traffic and draws its funnel and its retention",
+    summary: "sends a shop's traffic and a campaign, and draws what came of them",
     usage: 'demo [--people N] [--days N] [--seed N]',
     load: () => import('./demo/main.ts'),
   }),

@@ -1,7 +1,5 @@
-import { delay } from '../../platform/backoff.ts';
 import { parseLine } from '../arguments.ts';
 import { CommandError, type CommandContext } from '../command.ts';
-import type { Ready } from '../stack/ready.ts';
 import { print } from '../terminal.ts';
 import {
   orderedBatches,
@@ -10,6 +8,8 @@ import {
 } from '../traffic/ordered-batches.ts';
 import { postBatch } from '../traffic/post.ts';
 import { startProgress } from '../traffic/progress.ts';
+import { demoCampaign } from './campaign.ts';
+import { freshReport } from './management-host.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
 import { retentionPicture, triangleOf, type Cohort } from './triangle.ts';
 import { visitorEvents } from './shop.ts';
@@ -23,12 +23,10 @@ const ORDER_KEYS = 32;
 const STEPS = ['product_viewed', 'product_added_to_cart', 'checkout_started', 'order_completed'];
 const DAY = 86_400_000;
 
-/** The part of a report's answer that shows its freshness. */
-interface Fresh {
-  meta: { fresh_until: string };
-}
-
-/** `./ravand demo`: posts a shop's traffic, then shows funnel and retention of what is stored. */
+/**
+ * `./ravand demo`: posts a shop's traffic, shows funnel and retention of what is stored,
+ * and sends a campaign to the people.
+ */
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
@@ -45,13 +43,17 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     `sending the traffic of ${people.toLocaleString('en')} people over ${days} days to ${ready.ingest_url}`,
   );
   const progress = startProgress({ total: people, unit: 'people', now: () => Date.now() });
+  /** Those who signed in. */
+  const signedIn: number[] = [];
   const totals = { accepted: 0, duplicates: 0, rejected: 0 };
   for (let first = 0; first < people; first += GROUP) {
     const last = Math.min(people, first + GROUP);
     const items: OrderedItem[] = [];
     for (let visitor = first; visitor < last; visitor++) {
-      for (const item of visitorEvents({ seed, people, days, now }, visitor))
+      for (const item of visitorEvents({ seed, people, days, now }, visitor)) {
         items.push({ orderKey: String(visitor % ORDER_KEYS), userAgent: undefined, item });
+        if (item.type === 'identify') signedIn.push(visitor);
+      }
     }
     await sendOrderedBatches(
       orderedBatches(items, BATCH_ITEMS),
@@ -108,51 +110,8 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     `who came back: first visits by ${period} (Jalali, Tehran), from ${ready.base_url}/v1/reports/retention`,
   );
   for (const line of retentionPicture(retention.cohorts, period)) print(line);
+  if (signedIn.length > 0) await demoCampaign(ready, { seed, visitors: signedIn });
   return totals.rejected === 0 ? 0 : 1;
-}
-
-/** Asks for a report until it covers all that was sent, at most a minute. */
-async function freshReport<Answer>(
-  ready: Ready,
-  options: { report: 'funnel' | 'retention'; body: object; sentBy: number },
-): Promise<Answer & Fresh> {
-  const body = JSON.stringify(options.body);
-  const deadline = Date.now() + 60_000;
-  for (;;) {
-    const answer = await askReport<Answer>(ready, options.report, body);
-    const isLate = Date.now() > deadline;
-    if ('meta' in answer && (Date.parse(answer.meta.fresh_until) >= options.sentBy || isLate))
-      return answer;
-    if (!('meta' in answer) && isLate)
-      throw new CommandError(`the report cannot be had: ${answer.problem}`);
-    // A report costs 25 of the 600 units a minute: a query every three seconds stays within the
-    // budget.
-    await delay(3000);
-  }
-}
-
-/** A busy machine may break a connection or answer 503: the request is repeated. */
-async function askReport<Answer>(
-  ready: Ready,
-  report: string,
-  body: string,
-): Promise<(Answer & Fresh) | { problem: string }> {
-  try {
-    const response = await fetch(`${ready.base_url}/v1/reports/${report}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${ready.demo.management_keys.analyst}` },
-      body,
-      signal: AbortSignal.timeout(35_000),
-    });
-    const answer = (await response.json()) as Answer & Fresh & { error?: unknown };
-    return response.status === 200
-      ? answer
-      : {
-          problem: `the management host answered ${response.status}: ${JSON.stringify(answer.error)}`,
-        };
-  } catch (error) {
-    return { problem: `the management host does not answer: ${(error as Error).message}` };
-  }
 }
 
 function count(

@@ -40,6 +40,19 @@ interface ShopOptions {
   now: number;
 }
 
+/** Of the account that a visitor may make. */
+export function userIdOf(seed: number, visitor: number): string {
+  return `user-${seed}-${visitor}`;
+}
+
+/** Some people want no e-mails, and the addresses of a few do not exist (docs/sandbox.md). */
+function reach(seed: number, visitor: number): Record<string, unknown> {
+  const random = seededRandom(seed * 7919 + visitor);
+  const wantsNone = random() < 0.08;
+  const local = `${random() < 0.03 ? 'dead-' : ''}${userIdOf(seed, visitor)}`;
+  return { email: `${local}@example.com`, ...(wantsNone ? { email_opt_in: false } : {}) };
+}
+
 /**
  * The traffic of one visitor of a believable Persian shop, oldest event first: browsing, baskets,
  * orders, some refunds; about half of the buyers browse anonymously first and then sign in (alias,
@@ -50,7 +63,7 @@ export function visitorEvents(options: ShopOptions, visitor: number): ShopEvent[
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const chance = (probability: number) => random() < probability;
   const anonymousId = `anon-${options.seed}-${visitor}`;
-  const userId = `user-${options.seed}-${visitor}`;
+  const userId = userIdOf(options.seed, visitor);
   const city = pick(CITIES);
   const utm = pick(SOURCES);
   const events: ShopEvent[] = [];
@@ -95,7 +108,8 @@ export function visitorEvents(options: ShopOptions, visitor: number): ShopEvent[
       traits: {
         first_name: name,
         last_name: pick(FAMILIES),
-        email: `${userId}@example.com`,
+        ...reach(options.seed, visitor),
+        demo_seed: options.seed,
         phone: `۰۹۱۲${String(1_000_000 + Math.floor(random() * 8_999_999))}`,
         city,
         loyal: chance(0.3),

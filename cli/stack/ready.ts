@@ -23,6 +23,8 @@ export interface DemoKeys {
   management_keys: Record<Exclude<Role, 'owner'>, string>;
   /** By source; empty without a sealing key. */
   webhooks: Partial<Record<WebhookSource, DemoWebhook>>;
+  /** Of the campaign that `./ravand demo` sends: an e-mail. */
+  template_id: number;
   /** Owner of the account, who signs in to the panel. */
   member: DemoMember;
 }

@@ -12,6 +12,7 @@ import type { DemoKeys } from '../../cli/stack/ready.ts';
 import { seedMember } from './member-seed.ts';
 import { seedRelay } from './relay-seed.ts';
 import { seedSenders, type SandboxAddresses } from './sender-seed.ts';
+import { seedTemplate } from './template-seed.ts';
 import { seedWebhooks } from './webhook-seed.ts';
 
 /** Retention of the demo account, days: the TTL of the events table (ingest 2.4). */
@@ -31,14 +32,16 @@ export async function seedDemo(input: {
   now: number;
 }): Promise<DemoKeys> {
   const { database, sealer, kept, sandbox } = input;
-  const keys = kept && (await isKnown(database, kept)) ? kept : await makeKeys(input);
+  const known = kept && (await isKnown(database, kept)) ? kept : undefined;
+  const keys = known ?? (await makeKeys(input));
   const { account_id: accountId, app_id: appId } = keys;
   const webhooks = sealer
     ? await seedWebhooks({ database, sealer, accountId, appId, kept: keys.webhooks })
     : {};
   await seedSenders({ database, sealer, accountId, sandbox });
+  const template_id = await seedTemplate(database, { accountId, kept: known?.template_id });
   const member = await seedMember({ database, accountId, kept: kept?.member });
-  return { ...keys, webhooks, member };
+  return { ...keys, webhooks, template_id, member };
 }
 
 async function makeKeys({
@@ -47,7 +50,7 @@ async function makeKeys({
 }: {
   database: Database;
   now: number;
-}): Promise<Omit<DemoKeys, 'member'>> {
+}): Promise<Omit<DemoKeys, 'member' | 'template_id'>> {
   const accountId = await createAccount(database, 'demo', [
     `retention_days=${DEMO_RETENTION_DAYS}`,
   ]);
