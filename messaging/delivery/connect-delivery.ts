@@ -66,24 +66,25 @@ export function connectDelivery({
 }: DeliveryOptions): DeliveryTools {
   const store = new SenderStore(database);
   const deps = { guard: outboundGuard(config), database, log, now: Date.now, random: Math.random };
-  const senders = new Senders({
-    store,
-    sealer: config.SEALING_KEY,
-    open: ({ secret = '', ...sender }) => openProvider({ ...sender, secret, deps }),
-    now: () => performance.now(),
-  });
   const missing = new MissingVariables(database);
-  const renderer = openRenderer(log);
-  const preparing = preparingDeps({ config, database, renderer });
   const writer = new CommandWriter({
     // What is not acknowledged may be in the log, or not.
     publish: (records) => publisher.publish(records).catch(() => records),
     gateway: randomBytes(8).toString('hex'),
   });
+  const reports = deliveryReports({ log, writer, store, missing });
+  const senders = new Senders({
+    ...{ store, marks: reports },
+    sealer: config.SEALING_KEY,
+    open: ({ secret = '', ...sender }) => openProvider({ ...sender, secret, deps }),
+    now: () => performance.now(),
+  });
+  const renderer = openRenderer(log);
+  const preparing = preparingDeps({ config, database, renderer });
   return {
     senders,
     prepare: (of) => prepareMessages(preparing, of),
-    reports: deliveryReports({ log, writer, store, missing }),
+    reports,
     flush: () => missing.flush(),
     close: async () => {
       await missing.flush().catch(() => undefined);

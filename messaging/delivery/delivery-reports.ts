@@ -1,16 +1,9 @@
-import type { Channel } from '../../events/channels/channel-change.ts';
 import type { CommandWriter } from '../../ingest/command-writer.ts';
 import type { Log } from '../../platform/log.ts';
-import type { SenderStore } from '../senders/sender-store.ts';
+import type { SenderName, SenderStore } from '../senders/sender-store.ts';
 import type { MissingVariables } from '../templates/missing-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import { reportDeadAddresses, type DeadAddresses } from './report-dead-addresses.ts';
-
-export interface SenderName {
-  accountId: number;
-  channel: Channel;
-  revision: number;
-}
 
 /** What sending a message teaches beside its outcome. None of them waits, and none rejects. */
 export interface DeliveryReports {

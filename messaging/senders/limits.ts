@@ -38,6 +38,15 @@ export function readLimits(config: JsonObject, provider: string): SenderLimits {
   };
 }
 
+/** The smallest of each: what keeps those of all senders of a channel. */
+export function joinLimits(all: readonly SenderLimits[]): SenderLimits {
+  const rates = all.flatMap(({ perSecond }) => perSecond ?? []);
+  return {
+    perSecond: rates.length === 0 ? undefined : Math.min(...rates),
+    concurrency: Math.min(...all.map(({ concurrency }) => concurrency)),
+  };
+}
+
 /** The config without what readLimits reads: what the provider's own parser gets. */
 export function withoutLimits(config: JsonObject): JsonObject {
   const isLimit = (key: string) => LIMIT_KEYS.some((one) => one === key);

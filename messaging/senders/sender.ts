@@ -12,10 +12,22 @@ export interface StoredSender {
   /** Sealed for senderPurpose; undefined: the provider needs none. */
   secret: Buffer | undefined;
   enabled: boolean;
-  /** Rises with each change. */
+  /** Rises with each change: that of a sender is higher than those of all before it. */
   revision: number;
   /** Nothing can be sent until somebody acts; undefined: it works. */
   broken: { reason: string; at: number } | undefined;
+}
+
+/**
+ * Providers of a channel that an account may have at the same time: each message goes to that of
+ * its device. On other channels a new provider replaces the former one.
+ */
+const SIDE_BY_SIDE: Readonly<Partial<Record<Channel, readonly string[]>>> = {
+  push: ['fcm', 'apns'],
+};
+
+export function isSideBySide({ channel, provider }: { channel: Channel; provider: string }) {
+  return SIDE_BY_SIDE[channel]?.includes(provider) ?? false;
 }
 
 /** Needs no configuration: a channel that has none is sent by it. */

@@ -12,12 +12,13 @@ const seal = (text: string, accountId: number, channel: Channel) =>
 const message = { messageId: 'c1.1.a' } as ProviderMessage;
 const signal = new AbortController().signal;
 
-let stored: Map<SenderKey, StoredSender>;
+let stored: Map<SenderKey, StoredSender[]>;
 let lookups: number;
 let time: number;
 let opened: { config: object; secret: string | undefined; closed: boolean }[];
-let answer: () => Promise<ProviderAnswer>;
+let answer: (provider: string, sent: ProviderMessage) => Promise<ProviderAnswer>;
 let senders: Senders;
+let marks: string[];
 
 function put(change: Partial<StoredSender> = {}): void {
   const sender: StoredSender = {
@@ -25,7 +26,9 @@ function put(change: Partial<StoredSender> = {}): void {
     ...{ secret: seal('api key', 1, 'sms'), enabled: true, revision: 1, broken: undefined },
     ...change,
   };
-  stored.set(senderKey(sender.accountId, sender.channel), sender);
+  const key = senderKey(sender.accountId, sender.channel);
+  const others = (stored.get(key) ?? []).filter(({ provider }) => provider !== sender.provider);
+  stored.set(key, [...others, sender]);
 }
 
 function make(options: { maxOpen?: number; sealer?: typeof sealer } = {}): Senders {
@@ -34,13 +37,17 @@ function make(options: { maxOpen?: number; sealer?: typeof sealer } = {}): Sende
       find: (keys) => {
         lookups++;
         const found = keys.flatMap((key) => {
-          const sender = stored.get(key);
-          return sender ? [[key, sender] as const] : [];
+          const rows = stored.get(key);
+          return rows ? [[key, rows] as const] : [];
         });
         return Promise.resolve(new Map(found));
       },
     },
     sealer,
+    marks: {
+      broken: ({ provider, revision }, reason) => marks.push(`${provider} ${revision} ${reason}`),
+      working: ({ provider, revision }) => marks.push(`${provider} ${revision} works`),
+    },
     now: () => time,
     open: ({ channel, provider, config, secret }): Provider => {
       if (config['sender'] === 'bad') throw new Error('sender is not a line');
@@ -48,7 +55,7 @@ function make(options: { maxOpen?: number; sealer?: typeof sealer } = {}): Sende
       opened.push(one);
       return {
         ...{ channel, name: provider, isIdempotent: true },
-        send: () => answer(),
+        send: (sent) => answer(provider, sent),
         close: () => {
           one.closed = true;
           return Promise.resolve();
@@ -62,7 +69,7 @@ function make(options: { maxOpen?: number; sealer?: typeof sealer } = {}): Sende
 beforeEach(() => {
   vi.useFakeTimers();
   stored = new Map();
-  opened = [];
+  [opened, marks] = [[], []];
   [lookups, time] = [0, 0];
   answer = () => Promise.resolve({ kind: 'accepted', providerMessageId: 'p' });
   senders = make();
@@ -157,6 +164,79 @@ describe('a sender', () => {
     expect(await (await open())?.provider.send(message, { signal })).toMatchObject({
       kind: 'accepted',
     });
+  });
+});
+
+describe('senders side by side', () => {
+  const accepted = { kind: 'accepted', providerMessageId: 'p' } as const;
+  const refused = { kind: 'broken', reason: 'credentials', detail: 'no' } as const;
+  const putPush = (provider: string, change: Partial<StoredSender> = {}) =>
+    put({
+      ...{ channel: 'push', provider, config: {}, secret: seal(provider, 1, 'push') },
+      ...change,
+    });
+  const push = () => senders.open(1, 'push');
+  const sendTo = async (provider: 'fcm' | 'apns' | 'hms') => {
+    const to = { kind: 'device', deviceId: 'd', provider, token: 't' } as const;
+    return await (await push())?.provider.send({ ...message, to }, { signal });
+  };
+  beforeEach(() => {
+    putPush('fcm', { revision: 4, config: { max_per_second: 9, max_concurrent: 50 } });
+    putPush('apns', { revision: 7, config: { max_concurrent: 20 } });
+    answer = (provider) => Promise.resolve({ ...accepted, providerMessageId: provider });
+  });
+
+  it('send to the devices of their services, with the smallest of their limits', async () => {
+    const limits = { perSecond: 9, concurrency: 20 };
+    expect(await push()).toMatchObject({ limits, revision: 7, provider: { name: 'fcm+apns' } });
+    expect(await sendTo('fcm')).toMatchObject({ providerMessageId: 'fcm' });
+    expect(await sendTo('apns')).toMatchObject({ providerMessageId: 'apns' });
+    expect(await sendTo('hms')).toMatchObject({ reason: 'unsupported_push_service' });
+    expect(opened.map(({ secret }) => secret)).toEqual(['fcm', 'apns']);
+  });
+
+  it('of which one is refused: its messages wait a minute, and the others are sent', async () => {
+    let calls = 0;
+    answer = (provider) => {
+      if (provider === 'fcm') calls++;
+      return Promise.resolve(provider === 'fcm' ? refused : accepted);
+    };
+    expect(await sendTo('fcm')).toMatchObject({ kind: 'retry', afterMs: 60_000 });
+    time = 500;
+    expect(await sendTo('fcm')).toMatchObject({ kind: 'retry', afterMs: 59_500 });
+    expect(await sendTo('apns')).toMatchObject({ kind: 'accepted' });
+    expect([calls, marks]).toEqual([1, ['fcm 4 credentials: no']]);
+    putPush('fcm', { revision: 4, broken: { reason: 'credentials: no', at: 1 } });
+    time = 60_000;
+    expect((await push())?.broken).toBeUndefined();
+    answer = () => Promise.resolve(accepted);
+    expect(await sendTo('fcm')).toMatchObject({ kind: 'accepted' });
+    expect(marks.slice(1)).toEqual(['fcm 4 works']);
+  });
+
+  it('that are both refused are broken', async () => {
+    answer = () => Promise.resolve(refused);
+    expect(await sendTo('fcm')).toMatchObject({ kind: 'retry' });
+    expect(await sendTo('apns')).toMatchObject({ kind: 'broken' });
+    for (const [provider, revision] of [
+      ['fcm', 4],
+      ['apns', 7],
+    ] as const)
+      putPush(provider, { revision, broken: { reason: 'no', at: 1 } });
+    time = 1000;
+    expect((await push())?.broken).toEqual({ reason: 'no', at: 1 });
+  });
+
+  it('are one when the other is disabled, and one that cannot be opened is refused', async () => {
+    putPush('apns', { revision: 8, config: { sender: 'bad' } });
+    expect(await sendTo('apns')).toMatchObject({ kind: 'retry', reason: 'part_refused' });
+    expect(await sendTo('fcm')).toMatchObject({ kind: 'accepted' });
+    putPush('apns', { revision: 9, enabled: false });
+    time = 1000;
+    expect(await push()).toMatchObject({ revision: 9, provider: { name: 'fcm' } });
+    putPush('fcm', { revision: 10, enabled: false });
+    time = 2000;
+    expect(await push()).toBeUndefined();
   });
 });
 

@@ -3,13 +3,17 @@ import type { JsonObject } from '../../events/json.ts';
 import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { Provider } from '../providers/provider.ts';
-import { readLimits, withoutLimits, type SenderLimits } from './limits.ts';
-import { builtInSender, senderPurpose, type StoredSender } from './sender.ts';
+import { JoinedProvider, type SenderMarks } from './joined-provider.ts';
+import { joinLimits, readLimits, withoutLimits, type SenderLimits } from './limits.ts';
+import { builtInSender, isSideBySide, senderPurpose, type StoredSender } from './sender.ts';
 import { senderKey, type SenderKey, type SenderStore } from './sender-store.ts';
 import { SharedProvider } from './shared-provider.ts';
 import { unusableProvider } from './unusable-provider.ts';
 
-/** A sender that is open, as the store had it at most FRESH_MS ago. */
+/**
+ * The senders of a channel that are open, as the store had them at most FRESH_MS ago: one, or those
+ * side by side. They share the smallest of their limits.
+ */
 export interface OpenSender extends Pick<StoredSender, 'revision' | 'broken'> {
   provider: Provider;
   limits: SenderLimits;
@@ -36,13 +40,21 @@ interface SendersOptions {
   /** SEALING_KEY; undefined: senders with a secret cannot send. */
   sealer: Sealer | undefined;
   open: OpenProvider;
+  /** Of senders side by side; of all others whoever calls them learns it. */
+  marks: SenderMarks;
   /** ms, monotonic */
   now: () => number;
   maxOpen?: number;
 }
 
+interface OpenPart {
+  provider: Provider;
+  limits: SenderLimits;
+}
+
 interface Entry {
   sender: OpenSender & { provider: SharedProvider };
+  joined: JoinedProvider | undefined;
   readAt: number;
 }
 
@@ -52,7 +64,7 @@ interface Entry {
  */
 export class Senders {
   readonly #options: SendersOptions;
-  readonly #rows: BatchedLookup<SenderKey, StoredSender>;
+  readonly #rows: BatchedLookup<SenderKey, StoredSender[]>;
   /** In the order of their last use. */
   readonly #entries = new Map<SenderKey, Entry>();
   readonly #retired = new Set<SharedProvider>();
@@ -63,7 +75,7 @@ export class Senders {
   }
 
   /**
-   * The sender of an account's channel; undefined when there is none, or it is disabled. That of
+   * The sender (or the senders) of an account's channel; undefined when there is none, or it is disabled. That of
    * the inbox need not be stored. One that cannot be opened answers every call with `broken`.
    * Rejects when the store does.
    */
@@ -72,18 +84,24 @@ export class Senders {
     const entry = this.#entries.get(key);
     if (entry && this.#options.now() - entry.readAt < FRESH_MS) return this.#use(key, entry);
     const readAt = this.#options.now();
-    const stored = (await this.#rows.find(key)) ?? builtInSender(accountId, channel);
+    const rows = (await this.#rows.find(key)) ?? [builtInSender(accountId, channel) ?? []].flat();
+    const stored = usable(rows);
     const known = this.#entries.get(key);
-    if (!stored?.enabled) {
+    if (!stored) {
       if (known) this.#drop(key, known);
       return undefined;
     }
     // A lookup that began earlier may end later.
     if (known && known.sender.revision > stored.revision) return this.#use(key, known);
-    if (known?.sender.revision === stored.revision)
-      return this.#use(key, { sender: { ...known.sender, broken: stored.broken }, readAt });
+    if (known?.sender.revision === stored.revision) {
+      known.joined?.update(stored.senders);
+      return this.#use(key, {
+        ...known,
+        ...{ sender: { ...known.sender, broken: stored.broken }, readAt },
+      });
+    }
     if (known) this.#drop(key, known);
-    return this.#use(key, { sender: this.#openSender(stored), readAt });
+    return this.#use(key, { ...this.#openSenders(stored), readAt });
   }
 
   /** Closes all providers once their calls have ended, at the latest after CLOSE_MS. */
@@ -114,17 +132,30 @@ export class Senders {
     void provider.closed.then(() => this.#retired.delete(provider));
   }
 
-  #openSender(stored: StoredSender): OpenSender & { provider: SharedProvider } {
-    const { accountId, channel, provider: name, config, revision, broken } = stored;
+  #openSenders({ senders, revision, broken }: UsableSenders): Omit<Entry, 'readAt'> {
+    const { marks, now } = this.#options;
+    const open = (sender: StoredSender) => ({
+      ...{ ...this.#openSender(sender), sender, isMarked: sender.broken !== undefined },
+    });
+    const [first, ...others] = senders;
+    const parts = [open(first), ...others.map(open)] as const;
+    const joined = others.length > 0 ? new JoinedProvider({ parts, marks, now }) : undefined;
+    const provider = new SharedProvider(joined ?? parts[0].provider);
+    const limits = joinLimits(parts.map((part) => part.limits));
+    return { sender: { provider, limits, revision, broken }, joined };
+  }
+
+  #openSender(stored: StoredSender): OpenPart {
+    const { accountId, channel, provider: name, config } = stored;
     try {
       const limits = readLimits(config, name);
       const own = { accountId, channel, provider: name, config: withoutLimits(config) };
       const provider = this.#options.open({ ...own, secret: this.#secretOf(stored) });
-      return { provider: new SharedProvider(provider), limits, revision, broken };
+      return { provider, limits };
     } catch (error) {
       const provider = unusableProvider({ channel, name, detail: (error as Error).message });
       const limits = { perSecond: undefined, concurrency: 1 };
-      return { provider: new SharedProvider(provider), limits, revision, broken };
+      return { provider, limits };
     }
   }
 
@@ -134,4 +165,27 @@ export class Senders {
     if (!sealer) throw new Error('SEALING_KEY is empty, so the secret cannot be opened');
     return sealer.open(secret, senderPurpose({ accountId, channel }));
   }
+}
+
+interface UsableSenders {
+  senders: readonly [StoredSender, ...StoredSender[]];
+  /** Of the last change of any sender of the channel. */
+  revision: number;
+  /** None of them can send. */
+  broken: StoredSender['broken'];
+}
+
+/** The enabled senders of a channel; of those that replace each other the last one. */
+function usable(rows: readonly StoredSender[]): UsableSenders | undefined {
+  const last = rows.toSorted((a, b) => b.revision - a.revision)[0];
+  const current = rows.filter(
+    (row) => row === last || (isSideBySide(row) && last && isSideBySide(last)),
+  );
+  const [first, ...others] = current.filter(({ enabled }) => enabled);
+  if (!last || !first) return undefined;
+  const isBroken = [first, ...others].every(({ broken }) => broken);
+  return {
+    senders: [first, ...others],
+    ...{ revision: last.revision, broken: isBroken ? first.broken : undefined },
+  };
 }

@@ -184,10 +184,10 @@ export class MessageAttempts {
     const { dead } = delivery;
     if (dead.length > 0) reports.dead({ accountId, channel, userId, dead, calledAt });
     const { revision } = sender;
+    const name = { accountId, channel, provider: sender.provider.name, revision };
     if (delivery.status === 'broken')
-      reports.broken({ accountId, channel, revision }, `${delivery.reason}: ${delivery.detail}`);
-    if (delivery.status === 'sent' && sender.broken)
-      reports.working({ accountId, channel, revision });
+      reports.broken(name, `${delivery.reason}: ${delivery.detail}`);
+    if (delivery.status === 'sent' && sender.broken) reports.working(name);
     return delivery;
   }
 

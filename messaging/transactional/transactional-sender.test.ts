@@ -237,12 +237,12 @@ describe('a transactional message', () => {
     const { send, seen } = given({ answers: [answer('broken', 'credentials')] });
     expect(await send()).toEqual({ kind: 'unavailable' });
     expect(seen.reports).toEqual([
-      'broken [{"accountId":1,"channel":"sms","revision":1},"credentials: in detail"]',
+      'broken [{"accountId":1,"channel":"sms","provider":"model","revision":1},"credentials: in detail"]',
     ]);
     const working = given({ isBroken: true });
     await working.send();
     expect(working.seen.reports).toEqual([
-      'working [{"accountId":1,"channel":"sms","revision":1}]',
+      'working [{"accountId":1,"channel":"sms","provider":"model","revision":1}]',
     ]);
   });
 

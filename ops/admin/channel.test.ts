@@ -138,6 +138,28 @@ describe('admin channel set', () => {
 });
 
 describe('a channel', () => {
+  it('has FCM and APNs side by side, and one of them can be disabled', async () => {
+    const push = { channel: 'push', 'secret-file': secretFile('a key') };
+    const apns = '{"team_id":"TEAM","key_id":"KEY","topic":"ir.shop"}';
+    await set({ ...push, provider: 'fcm', config: '{"project_id":"p"}' });
+    await set({ ...push, provider: 'apns', config: apns });
+    expect(await run(channelDisable, { channel: 'push', provider: 'fcm' })).toEqual({
+      ...{ channel: 'push', provider: 'fcm', enabled: false },
+    });
+    expect(await run(channelList, {})).toMatchObject({
+      channels: [
+        { channel: 'push', provider: 'apns', enabled: true },
+        { channel: 'push', provider: 'fcm', enabled: false },
+      ],
+    });
+    expect(await run(channelEnable, { channel: 'push' })).toEqual({
+      ...{ channel: 'push', provider: 'apns, fcm', enabled: true },
+    });
+    await expect(run(channelDisable, { channel: 'push', provider: 'hms' })).rejects.toThrow(
+      'the account 1 has no provider hms on the channel push',
+    );
+  });
+
   it('is disabled and enabled', async () => {
     await set({ 'secret-file': secretFile('x') });
     const off = await run(channelDisable, { channel: 'sms' });

@@ -55,16 +55,21 @@ export const channelList = adminCommand({
 const switching = (verb: 'enable' | 'disable') =>
   adminCommand({
     name: `channel ${verb}`,
-    usage: `channel ${verb} --account ID --channel C`,
-    options: { account: REQUIRED, channel: REQUIRED },
+    usage: `channel ${verb} --account ID --channel C [--provider P]`,
+    options: { account: REQUIRED, channel: REQUIRED, provider: OPTIONAL },
     async run(line, { database }) {
       const accountId = idOption(line.values, 'account');
       const channel = sentencesOf(() => requireChannel(line.values.channel));
       const author = { accountId, actor: 'operator' };
       const enabled = verb === 'enable';
-      const changed = await new SenderStore(database).setEnabled(author, { channel, enabled });
-      if (!changed) throw new CommandError(`the account ${accountId} has no channel ${channel}`);
-      return shownSender(changed);
+      const { provider } = line.values;
+      const of = { channel, provider, enabled };
+      const changed = await new SenderStore(database).setEnabled(author, of);
+      if (changed.length === 0)
+        throw new CommandError(
+          `the account ${accountId} has no ${provider === undefined ? '' : `provider ${provider} on the `}channel ${channel}`,
+        );
+      return { channel, provider: changed.map((one) => one.provider).join(', '), enabled };
     },
   });
 export const channelEnable = switching('enable');
@@ -88,8 +93,9 @@ export async function setSender(
   const store = new SenderStore(database);
   const channel = sentencesOf(() => requireChannel(request.channel));
   const key = senderKey(accountId, channel);
-  const former = (await store.find([key])).get(key);
-  const hasSecret = former?.provider === request.provider && former.secret !== undefined;
+  const senders = (await store.find([key])).get(key);
+  const former = senders?.find(({ provider }) => provider === request.provider);
+  const hasSecret = former?.secret !== undefined;
   const secret = request.secret ?? newSecret(request.provider, hasSecret);
   const checked = sentencesOf(() =>
     checkSender({ ...request, secret }, { providers: PROVIDERS, guard, hasSecret }),

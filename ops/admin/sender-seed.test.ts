@@ -30,9 +30,14 @@ afterAll(() => postgres.close());
 const seed = (change: Partial<Parameters<typeof seedSenders>[0]> = {}) =>
   seedSenders({ database: postgres.database, sealer, accountId, sandbox, ...change });
 const revisions = async () =>
-  Object.fromEntries((await store.list(1)).map(({ channel, revision }) => [channel, revision]));
-const senderOf = async (channel: string) =>
-  (await store.list(1)).find((one) => one.channel === channel);
+  Object.fromEntries(
+    (await store.list(1)).map(({ channel, provider, revision }) => [
+      channel === 'push' ? provider : channel,
+      revision,
+    ]),
+  );
+const senderOf = async (name: string) =>
+  (await store.list(1)).find((one) => one.channel === name || one.provider === name);
 
 it('the demo account gets a sender for each channel, and each can be opened', async () => {
   await seed();
@@ -40,6 +45,7 @@ it('the demo account gets a sender for each channel, and each can be opened', as
   expect(senders.map(({ channel, provider }) => [channel, provider])).toEqual([
     ['email', 'smtp'],
     ['sms', 'kavenegar'],
+    ['push', 'apns'],
     ['push', 'fcm'],
     ['web', 'webpush'],
     ['bale', 'bale'],
@@ -73,7 +79,8 @@ it('senders follow the ports of the sandbox, except those that somebody changed'
   const before = await revisions();
   await seed({ sandbox: moved });
   expect((await senderOf('email'))?.config).toMatchObject({ host: '127.0.0.1', port: 9012 });
-  expect((await senderOf('push'))?.config).toMatchObject({ url: 'http://127.0.0.1:9011/fcm' });
+  expect((await senderOf('fcm'))?.config).toMatchObject({ url: 'http://127.0.0.1:9011/fcm' });
+  expect((await senderOf('apns'))?.config).toMatchObject({ url: 'http://127.0.0.1:9011/apns' });
   expect((await senderOf('sms'))?.config).toEqual({
     ...{ sender: '3000', url: 'http://127.0.0.1:9001/kavenegar' },
   });
@@ -83,7 +90,7 @@ it('senders follow the ports of the sandbox, except those that somebody changed'
 });
 
 it('the service account of FCM names the place of its tokens', async () => {
-  const sealed = (await senderOf('push'))?.secret ?? Buffer.alloc(0);
+  const sealed = (await senderOf('fcm'))?.secret ?? Buffer.alloc(0);
   const secret = sealer.open(sealed, senderPurpose({ accountId, channel: 'push' }));
   expect(JSON.parse(secret)).toMatchObject({ token_uri: 'http://127.0.0.1:9011/fcm/token' });
 });

@@ -26,7 +26,7 @@ interface DemoSender {
 
 const TOKEN = () => 'sandbox';
 
-/** A sender of each channel that needs one (the inbox does not). */
+/** The senders of each channel that needs one (the inbox does not). */
 function demoSenders({ url, smtp }: SandboxAddresses): DemoSender[] {
   const messenger = (channel: 'bale' | 'eitaa' | 'rubika'): DemoSender => ({
     ...{ channel, provider: channel, config: { url: `${url}/${channel}` }, secret: TOKEN },
@@ -46,6 +46,10 @@ function demoSenders({ url, smtp }: SandboxAddresses): DemoSender[] {
     {
       ...{ channel: 'push', provider: 'fcm', secret: () => serviceAccount(url) },
       config: { project_id: 'demo', url: `${url}/fcm` },
+    },
+    {
+      ...{ channel: 'push', provider: 'apns', secret: signingKey },
+      config: { team_id: 'DEMO', key_id: 'SANDBOX', topic: 'example.shop', url: `${url}/apns` },
     },
     {
       ...{ channel: 'web', provider: 'webpush', secret: () => generateVapidKeys().privateKey },
@@ -75,10 +79,12 @@ export async function seedSenders({
   sandbox: SandboxAddresses;
 }): Promise<void> {
   const store = new SenderStore(database);
-  const stored = new Map((await store.list(accountId)).map((one) => [one.channel, one]));
+  const stored = await store.list(accountId);
   for (const { secret, ...sender } of demoSenders(sandbox)) {
     const purpose = senderPurpose({ accountId, channel: sender.channel });
-    const before = stored.get(sender.channel);
+    const before = stored.find(({ channel, provider }) =>
+      sender.channel === 'push' ? provider === sender.provider : channel === sender.channel,
+    );
     const isMine = !before || (before.enabled && isSeeded(before, sender));
     const isCurrent =
       isDeepStrictEqual(before?.config, sender.config) && opens(before, sealer, purpose);
@@ -119,6 +125,12 @@ function opens(
   } catch {
     return false;
   }
+}
+
+/** As Apple's .p8 file; the sandbox takes tokens of any key. */
+function signingKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 /** As the console of Firebase writes it; the sandbox takes tokens of any key. */

@@ -1,6 +1,9 @@
 -- Messages (MESSAGING.md): by what an account sends, its templates and campaigns, and the ledger in which each recipient gets one outcome. Texts from clients: a backslash is doubled, and NUL is \0.
 
--- By what an account sends on a channel.
+-- Rises with each change of a sender, whichever it is.
+CREATE SEQUENCE message_sender_revisions;
+
+-- By what an account sends on a channel: one provider, or one of each push service (messaging/senders).
 CREATE TABLE message_senders (
   account_id bigint NOT NULL REFERENCES accounts,
   channel text NOT NULL,
@@ -13,12 +16,12 @@ CREATE TABLE message_senders (
   secret bytea,
   enabled boolean NOT NULL DEFAULT true,
   -- rises with each change: open connections are made anew
-  revision bigint NOT NULL DEFAULT 1,
+  revision bigint NOT NULL DEFAULT nextval('message_sender_revisions'),
   -- why nothing can be sent until somebody acts, as the provider said; empty: it works
   broken_reason text NOT NULL DEFAULT '',
   broken_at timestamptz,
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (account_id, channel)
+  PRIMARY KEY (account_id, channel, provider)
 );
 
 -- consent_default, frequency_cap, quiet_hours, approval_required, send limits (messaging/settings); no row: the defaults.

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../events/json.ts';
 import { trackingRef } from '../../../messaging/delivery/track-email.ts';
 import { splitOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
-import { readLimits } from '../../../messaging/senders/limits.ts';
+import { joinLimits, readLimits } from '../../../messaging/senders/limits.ts';
 import { unescapeText } from '../../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import { messageOutcomeCodec } from '../../../schemas/codec.ts';
@@ -70,28 +70,33 @@ interface SenderRow {
   used_until: number | null;
 }
 
-/** Undefined: the channel has no sender. */
+/** Of senders side by side as one: the first that is refused. Undefined: the channel has none. */
 export async function readSender(
   database: Queries,
   { accountId, channel }: { accountId: number; channel: string },
 ): Promise<SenderFacts | undefined> {
   const { rows } = await database.query<SenderRow>(
     `SELECT s.provider, s.config, s.enabled, s.broken_reason, ${ms('s.broken_at')} AS broken_at, ${ms('r.used_until')} AS used_until
-     FROM message_senders s LEFT JOIN message_sender_rates r USING (account_id, channel) WHERE s.account_id = $1 AND s.channel = $2`,
+     FROM message_senders s LEFT JOIN message_sender_rates r USING (account_id, channel) WHERE s.account_id = $1 AND s.channel = $2 ORDER BY s.provider`,
     [accountId, channel],
   );
-  const [row] = rows;
-  if (!row) return undefined;
+  const enabled = rows.filter((row) => row.enabled);
+  const [first = rows[0]] = enabled;
+  if (!first) return undefined;
+  const limits = enabled.flatMap(({ config, provider }) =>
+    isJsonObject(config) ? readLimits(config, provider) : [],
+  );
+  const refused = enabled.find((row) => row.broken_reason !== '') ?? first;
+  const name = enabled.length > 1 ? `${refused.provider}: ` : '';
   return {
-    ...{ provider: row.provider, isEnabled: row.enabled },
+    provider: enabled.map(({ provider }) => provider).join('+') || first.provider,
+    isEnabled: first.enabled,
     broken:
-      row.broken_reason === ''
+      refused.broken_reason === ''
         ? undefined
-        : { reason: unescapeText(row.broken_reason), at: row.broken_at ?? 0 },
-    perSecond: isJsonObject(row.config)
-      ? readLimits(row.config, row.provider).perSecond
-      : undefined,
-    usedUntil: row.used_until ?? undefined,
+        : { reason: name + unescapeText(refused.broken_reason), at: refused.broken_at ?? 0 },
+    perSecond: joinLimits(limits).perSecond,
+    usedUntil: first.used_until ?? undefined,
   };
 }
 

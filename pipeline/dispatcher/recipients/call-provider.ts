@@ -1,5 +1,6 @@
 import type { Channel } from '../../../events/channels/channel-change.ts';
 import type { DeliveryReports } from '../../../messaging/delivery/delivery-reports.ts';
+import { PART_REFUSED } from '../../../messaging/senders/joined-provider.ts';
 import { deliver, type Delivery } from '../../../messaging/delivery/deliver.ts';
 import type { OpenSender } from '../../../messaging/senders/senders.ts';
 import type { SenderAnswer } from '../senders/sender-gate.ts';
@@ -32,11 +33,14 @@ export async function callProvider(call: ProviderCall): Promise<CallAnswer> {
   const { accountId, channel, sender, message, reports, answered, now } = call;
   const calledAt = now();
   const delivery = await boundedDelivery(call);
-  answered(senderAnswer(delivery), now() - calledAt);
+  // What one of several senders refuses says nothing about the others.
+  if (delivery.status !== 'retry' || delivery.reason !== PART_REFUSED)
+    answered(senderAnswer(delivery), now() - calledAt);
   const { dead } = delivery;
   const { userId } = message;
   if (dead.length > 0) reports.dead({ accountId, channel, userId, dead, calledAt });
-  const name = { accountId, channel, revision: sender.revision };
+  const { provider, revision } = sender;
+  const name = { accountId, channel, provider: provider.name, revision };
   if (delivery.status === 'broken') reports.broken(name, `${delivery.reason}: ${delivery.detail}`);
   if (delivery.status === 'sent' && sender.broken) reports.working(name);
   return callAnswer(delivery);

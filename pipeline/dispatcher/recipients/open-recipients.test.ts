@@ -520,7 +520,7 @@ describe('a call', () => {
 
   it('marks a sender that is refused, and that it works again', async () => {
     await sql(
-      `INSERT INTO message_senders (account_id, channel, provider, config, revision) VALUES (1, 'email', 'smtp', '{}', 3)`,
+      `INSERT INTO message_senders (account_id, channel, provider, config, revision) VALUES (1, 'email', 'model', '{}', 3)`,
     );
     const reason = async () => (await rows('SELECT broken_reason FROM message_senders'))[0];
     await call({ kind: 'broken', ...text });

@@ -85,6 +85,9 @@ async function send(channel: Channel, content: TemplateContent): Promise<string>
 }
 
 const pushed = (part: string) => receivers.push.received.find(({ path }) => path.includes(part));
+/** A request to a push service with a message in plain text. */
+const messageOf = (id: string, part: string) =>
+  receivers.push.received.find(({ path, body }) => path.includes(part) && body.includes(id));
 const called = (part: string) => receivers.api.received.find(({ url }) => url.includes(part));
 const json = (body: Buffer | string | undefined) => JSON.parse(String(body)) as unknown;
 const pem = (key: { export: (as: { type: 'pkcs8'; format: 'pem' }) => string | Buffer }) =>
@@ -135,10 +138,12 @@ describe('an e-mail', () => {
   });
 });
 
-describe('a message to devices', () => {
-  it('reaches FCM with a token for which the service account signed', async () => {
-    const token_uri = `${receivers.push.url}/token`;
-    const client_email = 'sender@shop-1.iam.gserviceaccount.com';
+describe('a message to an Android phone and an iPhone', () => {
+  const client_email = 'sender@shop-1.iam.gserviceaccount.com';
+  let token_uri: string;
+  let id: string;
+  beforeAll(async () => {
+    token_uri = `${receivers.push.url}/token`;
     await owner.sender('push', 'fcm', {
       config: { project_id: 'shop-1', url: receivers.push.url },
       secret: JSON.stringify({
@@ -146,7 +151,21 @@ describe('a message to devices', () => {
         ...{ private_key: pem(rsa.privateKey), client_email, token_uri },
       }),
     });
-    const id = await send('push', PUSH);
+    await owner.sender('push', 'apns', {
+      config: {
+        ...{ team_id: 'TEAM123456', key_id: 'KEY1234567', topic: 'ir.shop.app' },
+        url: receivers.push.url,
+      },
+      secret: pem(apple.privateKey),
+    });
+    id = await eventually({ ms: 60_000, waitingFor: 'both devices' }, async () => {
+      const sent = await send('push', PUSH);
+      const both = receivers.push.received.filter(({ body }) => body.includes(sent));
+      return both.length === 2 ? sent : undefined;
+    });
+  });
+
+  it('reaches FCM with a token for which the service account signed', async () => {
     const asked = new URLSearchParams(pushed('/token')?.body.toString());
     expect(asked.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer');
     const { payload } = await jwtVerify(asked.get('assertion') ?? '', rsa.publicKey, {
@@ -157,7 +176,7 @@ describe('a message to devices', () => {
       scope: 'https://www.googleapis.com/auth/firebase.messaging',
     });
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBeLessThanOrEqual(3600);
-    const request = pushed('/v1/projects/shop-1/messages:send');
+    const request = messageOf(id, '/v1/projects/shop-1/messages:send');
     expect(request?.headers.authorization).toBe('Bearer given-token');
     expect(json(request?.body)).toMatchObject({
       message: {
@@ -168,30 +187,18 @@ describe('a message to devices', () => {
   });
 
   it('reaches APNs with a token of its key', async () => {
-    await owner.sender('push', 'apns', {
-      config: {
-        ...{ team_id: 'TEAM123456', key_id: 'KEY1234567', topic: 'ir.shop.app' },
-        url: receivers.push.url,
-      },
-      secret: pem(apple.privateKey),
-    });
-    const { id, request } = await eventually({ ms: 30_000, waitingFor: 'APNs' }, async () => {
-      // A changed sender is used from the next second on.
-      const id = await send('push', PUSH);
-      const request = pushed(`/3/device/${DEVICES.apns}`);
-      return request && { id, request };
-    });
-    const token = (request.headers.authorization ?? '').replace(/^bearer /, '');
+    const request = messageOf(id, `/3/device/${DEVICES.apns}`);
+    const token = (request?.headers.authorization ?? '').replace(/^bearer /, '');
     const { payload } = await jwtVerify(token, apple.publicKey, {
       ...{ algorithms: ['ES256'], issuer: 'TEAM123456', maxTokenAge: '1 hour' },
     });
     expect(Object.keys(payload).sort()).toEqual(['iat', 'iss']);
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', kid: 'KEY1234567' });
-    expect(request.headers).toMatchObject({
+    expect(request?.headers).toMatchObject({
       ...{ ':method': 'POST', 'apns-topic': 'ir.shop.app', 'apns-push-type': 'alert' },
       ...{ 'apns-priority': '10', 'apns-id': expect.stringMatching(/^[\da-f-]{36}$/) as string },
     });
-    expect(json(request.body)).toEqual({
+    expect(json(request?.body)).toEqual({
       ...{ order: '7', sg_mid: id },
       aps: { alert: { title: 'سفارش', body: TEXT }, sound: 'default' },
     });
