@@ -41,7 +41,7 @@ beforeAll(async () => {
   const chat = `${Number.parseInt(RUN, 16)}`;
   addresses = {
     ...{ email: `${USER}@example.ir`, phone: PHONE, subscription },
-    devices: { fcm: `token-of-${USER}` },
+    devices: { fcm: `token-of-${USER}`, apns: randomBytes(32).toString('hex') },
     chats: { bale: `1${chat}`, eitaa: `2${chat}`, rubika: `b0${USER}` },
   };
   await registerPerson(readyStack().demo.write_key, USER, addresses);
@@ -137,6 +137,15 @@ describe('what the demo account sends with POST /v1/messages', () => {
     expect(Date.now() - Date.parse(message?.received_at ?? '')).toBeLessThan(60_000);
     const page = await (await fetch(`${readyStack().sandbox_url}/?channel=${channel}`)).text();
     expect(page).toContain('نرگس');
+  });
+
+  it('goes to each device by the push service of the device', async () => {
+    const { fcm = '', apns = '' } = addresses.devices;
+    const sent = await sendMessage('push', { ...WORDS, title: 'دو دستگاه' });
+    for (const [provider, to] of Object.entries({ fcm, apns }))
+      expect((await listed({ channel: 'push', to }))[0]).toMatchObject({
+        ...{ provider, title: 'دو دستگاه', text: TEXT, data: { sg_mid: sent['message_id'] } },
+      });
   });
 
   it('is in the inbox of the app: inapp', async () => {
