@@ -33,7 +33,10 @@ export function senderKey(accountId: number, channel: Channel): SenderKey {
   return `${accountId}:${channel}`;
 }
 
-/** Senders of accounts: one of each channel, except those side by side (sender.ts). Every method rejects when PostgreSQL does. */
+/**
+ * Senders of accounts: one of each channel, except those side by side (sender.ts). Every method
+ * rejects when PostgreSQL does.
+ */
 export class SenderStore {
   readonly #database: Pick<Database, 'query'>;
 

@@ -75,9 +75,9 @@ export class Senders {
   }
 
   /**
-   * The sender (or the senders) of an account's channel; undefined when there is none, or it is disabled. That of
-   * the inbox need not be stored. One that cannot be opened answers every call with `broken`.
-   * Rejects when the store does.
+   * The sender (or senders) of an account's channel; undefined when there is none, or it is
+   * disabled. That of the inbox need not be stored. One that cannot be opened answers every call
+   * with `broken`. Rejects when the store does.
    */
   async open(accountId: number, channel: Channel): Promise<OpenSender | undefined> {
     const key = senderKey(accountId, channel);
