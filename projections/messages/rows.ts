@@ -1,3 +1,4 @@
+import { isNobody } from '../../events/erasure/message-records.ts';
 import { readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { epochAt, type EpochStart } from '../../platform/log/epochs.ts';
@@ -33,8 +34,9 @@ interface ReadOutcomes {
 }
 
 /**
- * The rows of consecutive records. What is left of an erased one is no row, and a damaged one is
- * skipped. Throws UnreadableRecord for a schema or status of a newer release: the partition waits.
+ * The rows of consecutive records. What is left of an erased one is no row, nor is the outcome of a
+ * recipient who was erased before; a damaged one is skipped. Throws UnreadableRecord for a schema
+ * or status of a newer release: the partition waits.
  */
 export function messageRows(
   messages: readonly ConsumedMessage[],
@@ -46,7 +48,7 @@ export function messageRows(
       message,
       ({ value, partition, offset }) => {
         const outcome = messageOutcomeCodec.decode(value ?? Buffer.alloc(0));
-        if (outcome.status === ERASED) return [];
+        if (outcome.status === ERASED || isNobody(outcome)) return [];
         if (!STATUSES.has(outcome.status)) throw newerRelease(`the status ${outcome.status}`);
         if (outcome.planned_at < keptFrom(outcome.account_id)) return [];
         return [rowOf(outcome, rowVersion({ epoch: epochAt(epochs, offset), offset, partition }))];

@@ -86,7 +86,8 @@ describe('the task of a partition of messages.outcomes', () => {
   it('stores nothing of an erased message, and skips a damaged record', async () => {
     const task = await messagesTask(deps, PARTITION);
     const erased = outcome({ status: ERASED, message_id: '', person_id: '', user_id: '' });
-    expect(await task.process(records([erased, 'damaged', outcome()]))).toBe(3);
+    const skipped = outcome({ status: 'skipped', reason: 'erased', person_id: '', user_id: '' });
+    expect(await task.process(records([erased, skipped, 'damaged', outcome()]))).toBe(4);
     expect([inserted.length, unreadable]).toEqual([1, 1]);
   });
 
