@@ -10,10 +10,15 @@ import { exactTopic } from '../../../platform/kafka/topic-names.ts';
 import { rawRecordCodec } from '../../../schemas/codec.ts';
 import { TOPIC, type Topic } from '../../../schemas/topology.ts';
 import { PERSONAL_TOPICS } from '../../../platform/log/erasures.ts';
+import { campaignMessageId, personKey } from '../../../events/messages/message-id.ts';
 import { post } from '../../support/client.ts';
 import { expectBalanced } from '../../support/expect-balanced.ts';
 import { Ledger, untilStored } from '../../support/ledger.ts';
 import { startLoad } from '../../support/load.ts';
+import { TestCampaign } from '../../support/messages/campaign.ts';
+import { mailingAccount, mailsOf, mailToSandbox } from '../../support/messages/mailbox.ts';
+import { identifyPeople } from '../../support/messages/people.ts';
+import { storedMessageEvents, storedMessages } from '../../support/messages/stored-messages.ts';
 import { stackKafka } from '../../support/read-topic.ts';
 import {
   createAccount,
@@ -32,6 +37,9 @@ const SCRIPT = join(import.meta.dirname, '../../support/rewrite-process.ts');
 const SECRET = 'the-name-that-must-go';
 /** Short: the topic that is written and read while writers hold. */
 const TOPICS = FULL ? [...PERSONAL_TOPICS] : [TOPIC.normalised];
+/** Of a campaign; the sandbox keeps the last 1,000 messages. */
+const RECIPIENTS = 20;
+const MAX_RUNS = 45;
 const SERVICES = [
   ...['normaliser', 'ingest-gateway', 'profiles-sink', 'events-sink', 'relays'],
   'addresses-sink',
@@ -261,4 +269,55 @@ describe('a topic that is rewritten under load', () => {
     expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
     await expectBalanced(account, ledger);
   }, 900_000);
+
+  it('lets a campaign go on when it holds its messages: nobody gets one twice, and nobody none', async () => {
+    const { owner, template } = await mailingAccount(database, 'campaign beside a rewrite');
+    const { accountId } = owner.account;
+    await mailToSandbox(database, owner);
+    const users = await identifyPeople(client, owner.account, RECIPIENTS);
+    const campaign = await TestCampaign.create(owner, {
+      ...{ channel: 'email', template_id: template },
+      audience: { trait: 'plan', op: 'eq', value: 'gold' },
+    });
+    const runs: number[] = [await campaign.send()];
+    const ended = new AbortController();
+    // A service that starts again does not answer, and an account may have some runs at a time.
+    const sending = (async () => {
+      while (!ended.signal.aborted && runs.length < MAX_RUNS) {
+        await sleep(500);
+        await campaign.send().then(
+          (run) => runs.push(run),
+          () => undefined,
+        );
+      }
+    })();
+    try {
+      for (const topic of [TOPIC.messagesPlanned, TOPIC.messagesOutcomes]) {
+        await run({}, topic);
+        await run({ REMOVE: '1' }, topic);
+      }
+    } finally {
+      ended.abort();
+      await sending;
+    }
+    const planned = runs.length * RECIPIENTS;
+    const { stats } = await campaign.until(
+      'all outcomes',
+      ({ stats: now }) => now.planned === planned && now.in_flight === 0,
+    );
+    const mails = (await mailsOf(campaign.id)).map(({ messageId }) => messageId);
+    const expected = runs.flatMap((runId) =>
+      users.map((user) =>
+        campaignMessageId({ campaignId: campaign.id, runId, key: personKey(user) }),
+      ),
+    );
+    expect(stats).toMatchObject({ planned, sent: planned, failed: 0, skipped: 0 });
+    expect(mails.toSorted()).toEqual(expected.toSorted());
+    const events = await eventually({ ms: 60_000, waitingFor: 'outcomes and events' }, async () => {
+      const found = await storedMessageEvents(client, accountId);
+      const outcomes = await storedMessages(client, accountId);
+      return found.length >= planned && outcomes.size >= planned ? found : undefined;
+    });
+    expect(events).toEqual(expected.map((id) => `${id} message_sent 1`).toSorted());
+  }, 400_000);
 });
