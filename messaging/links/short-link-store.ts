@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 
 /**
  * `taken`: the code belongs to another target or account, which stays as it is, or the account has
- * as many links as one may have (short_link_limits).
+ * as many links of messages as one may have (short_link_limits).
  */
 export type StoredLink = 'created' | 'known' | 'taken';
 
@@ -24,7 +24,8 @@ export async function storeLinks(
   const created = await namesOf(
     database,
     // In one order, so that two statements never wait for each other.
-    'INSERT INTO short_links (code, account_id, target) SELECT code, $1, target FROM unnest($2::text[], $3::text[]) AS l (code, target) WHERE NOT EXISTS (SELECT 1 FROM short_link_limits WHERE account_id = $1) ORDER BY code ON CONFLICT (code) DO NOTHING RETURNING code, target',
+    `INSERT INTO short_links (code, account_id, target) SELECT code, $1, target FROM unnest($2::text[], $3::text[]) AS l (code, target)
+     WHERE position('sg_mid=' IN target) = 0 OR NOT EXISTS (SELECT 1 FROM short_link_limits WHERE account_id = $1) ORDER BY code ON CONFLICT (code) DO NOTHING RETURNING code, target`,
     { accountId, links },
   );
   const others = links.filter((link) => !created.has(nameOf(link)));

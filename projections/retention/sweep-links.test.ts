@@ -18,12 +18,15 @@ beforeEach(async () => {
   await postgres.database.query("INSERT INTO accounts (id, name) VALUES (1, 'a'), (2, 'b')");
 });
 
-const add = (accountId: number, { days, count }: { days: number; count: number }) =>
+const add = (
+  accountId: number,
+  { days, count, parameter = 'sg_mid=c1.2.' }: { days: number; count: number; parameter?: string },
+) =>
   postgres.database.query(
     `INSERT INTO short_links (code, account_id, target, created_at)
-     SELECT lpad(($1::int * 1000000 + ($2::int % 10) * 10000 + n)::text, 7, '0'), $1, 'https://x.ir/' || n, now() - make_interval(days => $2::int)
+     SELECT lpad(($1::int * 1000000 + ($2::int % 10) * 10000 + n)::text, 7, '0'), $1, 'https://x.ir/?' || $4 || n, now() - make_interval(days => $2::int)
      FROM generate_series(1, $3::int) AS n`,
-    [accountId, days, count],
+    [accountId, days, count, parameter],
   );
 const counts = async () => {
   const { rows } = await postgres.database.query<{ account_id: number; links: number }>(
@@ -31,7 +34,7 @@ const counts = async () => {
   );
   return rows;
 };
-const link = (code: string) => ({ code, target: `https://shop.ir/${code}` });
+const link = (code: string) => ({ code, target: `https://shop.ir/?sg_mid=${code}` });
 
 it('short links are kept as long as tokens are valid, 400 days, and removed afterwards', async () => {
   await add(1, { days: 402, count: 5001 });
@@ -43,6 +46,19 @@ it('short links are kept as long as tokens are valid, 400 days, and removed afte
   expect(await counts()).toEqual([
     { account_id: 1, links: 1 },
     { account_id: 2, links: 2 },
+  ]);
+});
+
+it('links that an operator made stay, and are never too many', async () => {
+  await add(1, { days: 402, count: 3, parameter: 'page=' });
+  await add(1, { days: 1, count: 2 });
+  expect(await sweepLinks(postgres.database, { signal, max: 3 })).toBe(0);
+  expect(await storeLinks(postgres.database, 1, [link('AAAAAAD')])).toEqual(['created']);
+  expect(await sweepLinks(postgres.database, { signal, max: 3 })).toBe(0);
+  const own = { code: 'AAAAAAC', target: 'https://shop.ir/yalda' };
+  expect(await storeLinks(postgres.database, 1, [own, link('AAAAAAA')])).toEqual([
+    'created',
+    'taken',
   ]);
 });
 

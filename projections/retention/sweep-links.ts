@@ -13,18 +13,19 @@ const ACCOUNTS = `WITH RECURSIVE known AS (
     UNION ALL SELECT (SELECT min(account_id) FROM short_links WHERE account_id > k.id) FROM known k WHERE k.id IS NOT NULL
   ) SELECT id::float8 FROM known WHERE id IS NOT NULL UNION SELECT account_id::float8 FROM short_link_limits`;
 const REMOVE = `DELETE FROM short_links WHERE code IN (
-    SELECT code FROM short_links WHERE account_id = $1 AND created_at < now() - interval '${KEPT_DAYS} days'
+    SELECT code FROM short_links WHERE account_id = $1 AND created_at < now() - interval '${KEPT_DAYS} days' AND position('sg_mid=' IN target) > 0
     ORDER BY created_at LIMIT ${ROWS_PER_STATEMENT})`;
 const LIMIT = `WITH counted AS (
-    SELECT count(*) >= $2 AS is_full FROM (SELECT 1 FROM short_links WHERE account_id = $1 LIMIT $2) AS own
+    SELECT count(*) >= $2 AS is_full FROM (SELECT 1 FROM short_links WHERE account_id = $1 AND position('sg_mid=' IN target) > 0 LIMIT $2) AS own
   ), ended AS (
     DELETE FROM short_link_limits WHERE account_id = $1 AND NOT (SELECT is_full FROM counted)
   )
   INSERT INTO short_link_limits (account_id) SELECT $1 FROM counted WHERE is_full ON CONFLICT DO NOTHING`;
 
 /**
- * Removes short links that are as old as no message that counts, in small statements, and records
- * which accounts may store no more. Resolves with the number of links.
+ * Removes short links of messages that are as old as no message that counts, in small statements,
+ * and records which accounts may store no more of them. Those that operators made stay. Resolves
+ * with the number of links.
  */
 export async function sweepLinks(
   database: Queries,
