@@ -145,6 +145,18 @@ describe('rendering in threads', () => {
     expect(await harmless(31)).toBe('x');
   });
 
+  it('bounds what expensive templates of an account take, although none of them hangs', async () => {
+    const sorts = 'sort_natural: "a" | sort_natural: "b" | '.repeat(2);
+    const expensive = template(`{{ vars.list | ${sorts} size }}`, 41);
+    const renderings = await renderer.renderMany(
+      expensive,
+      Array(150).fill(variables({ list: LONG_LIST })),
+    );
+    const waiting = renderings.filter((one) => 'retryAfterMs' in one).length;
+    expect(waiting).toBeGreaterThan(50);
+    expect(renderings.slice(0, 5).map(textOf).join()).not.toMatch(/later/);
+  });
+
   it('fails nobody when its threads end in the middle of a job', async () => {
     const closing = new TemplateRenderer({ threads: 1, now: () => now });
     const hangs = template(HANGS);

@@ -10,7 +10,7 @@ const JOB_MESSAGES = 100;
 /** Messages that wait, over all accounts and of one account. */
 const MAX_WAITING = { total: 100_000, perAccount: 10_000 };
 /**
- * Time of a core that stopped messages of a version, and of an account, may take in a window, and
+ * Time of a core that expensive messages of a version, and of an account, may take in a window, and
  * more for each message that is rendered: beyond, its messages wait until the window is over.
  */
 const MAX_WASTED_MS = { version: 3000, account: 6000 };

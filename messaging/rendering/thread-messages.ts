@@ -14,7 +14,7 @@ export interface RenderJob {
 /** The first messages of a job; the thread stops when it has worked for a while. */
 export interface RenderedJob {
   renderings: TriedRendering[];
-  /** Time of a core that messages took which were stopped for it, ms. */
+  /** Time of a core that messages took which are much more expensive than others, ms. */
   wastedMs: number;
 }
 
