@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallLimit } from './call-limit.ts';
+import { CallLimit } from '../../../platform/call-limit.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { SenderGate, type GateSender } from './sender-gate.ts';
 

@@ -6,7 +6,7 @@ import {
   type BreakerPhase,
   type BreakerState,
 } from '../../../platform/breaker.ts';
-import type { CallLimit, CallShare } from './call-limit.ts';
+import type { CallLimit, CallShare } from '../../../platform/call-limit.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 /** What a call came to, as far as it says something about the sender. */

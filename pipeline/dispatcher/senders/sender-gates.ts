@@ -2,7 +2,7 @@ import type { Channel } from '../../../events/channels/channel-change.ts';
 import type { OpenSender, Senders } from '../../../messaging/senders/senders.ts';
 import type { ReadMessageSettings } from '../../../messaging/settings/settings-store.ts';
 import type { BreakerPhase } from '../../../platform/breaker.ts';
-import { CallLimit } from './call-limit.ts';
+import { CallLimit } from '../../../platform/call-limit.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import type { GrantedPart, RateKey } from './rate-store.ts';
 import { SenderGate } from './sender-gate.ts';

@@ -1,4 +1,4 @@
-export interface CallLimits {
+interface CallLimits {
   /** Open calls of this process. */
   calls: number;
 }
@@ -6,20 +6,20 @@ export interface CallLimits {
 /** Whose calls they are. */
 export interface CallShare {
   accountId: number;
-  /** The sender has answered quickly of late, and does not fail. */
+  /** The provider or endpoint has answered quickly of late, and does not fail. */
   isQuick: boolean;
 }
 
 interface Used {
   all: number;
-  /** Of senders that are not quick. */
+  /** To those who are not quick. */
   slow: number;
 }
 
 /**
- * Limits the calls that are open over all senders. Half of them are reserved for quick senders; an
- * account gets at most half, and a quarter for senders that are not quick. So those that do not
- * answer leave room for the others.
+ * Limits the calls that are open over all accounts. Half of them are reserved for those who answer
+ * quickly; an account gets at most half, and a quarter for those who do not. So whoever does not
+ * answer leaves room for the others.
  */
 export class CallLimit {
   readonly #max: number;
@@ -34,12 +34,16 @@ export class CallLimit {
     return this.#used.all;
   }
 
+  /** Calls to those who are not quick that could be opened over all accounts. */
+  get freeForSlow(): number {
+    return whole(Math.min(this.#max - this.#used.all, this.#max / 2 - this.#used.slow));
+  }
+
+  /** Calls of this kind that the account could open now. */
   free({ accountId, isQuick }: CallShare): number {
     const own = this.#byAccount.get(accountId) ?? { all: 0, slow: 0 };
     const free = Math.min(this.#max - this.#used.all, this.#max / 2 - own.all);
-    if (isQuick) return Math.max(0, Math.floor(free));
-    const slow = Math.min(this.#max / 2 - this.#used.slow, this.#max / 4 - own.slow);
-    return Math.max(0, Math.floor(Math.min(free, slow)));
+    return whole(isQuick ? free : Math.min(free, this.freeForSlow, this.#max / 4 - own.slow));
   }
 
   /** A negative number gives permits back. */
@@ -52,4 +56,8 @@ export class CallLimit {
     if (own.all > 0) this.#byAccount.set(accountId, own);
     else this.#byAccount.delete(accountId);
   }
+}
+
+function whole(free: number): number {
+  return Math.max(0, Math.floor(free));
 }
