@@ -96,6 +96,18 @@ describe('a prepared message', () => {
     expect(used.stored).toEqual([]);
   });
 
+  it('goes to the devices of all senders that are side by side', async () => {
+    const targets = [device('d1', 'fcm'), device('d2', 'apns')];
+    const of = { template: template('push'), messages: messages({ sara: targets }) };
+    for (const [provider, reached] of [
+      ['apns+fcm', targets],
+      ['apns', targets.slice(1)],
+    ] as const) {
+      const [prepared] = await prepare(deps(), { ...of, provider });
+      expect(prepared).toMatchObject({ messages: reached.map((to) => ({ to })) });
+    }
+  });
+
   it('that was not tried waits, and the others of its batch are ready', async () => {
     const { render } = deps();
     const used = deps({

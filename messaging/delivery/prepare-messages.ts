@@ -6,6 +6,7 @@ import type { MessageRecipient } from '../../platform/tracking/message-recipient
 import type { ProviderMessage, RenderedContent, Target } from '../providers/provider.ts';
 import type { Resolved } from '../recipients/resolved.ts';
 import { addressText } from '../recipients/targets.ts';
+import { isPartOf } from '../senders/sender.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import { trackEmail, trackingRef, type TrackingSettings } from './track-email.ts';
 
@@ -138,7 +139,7 @@ function failed(detail: string): Prepared {
 
 /** A token of one push service means nothing to another, which would call it dead. */
 function canReach(provider: string, target: Target): boolean {
-  return target.kind !== 'device' || target.provider === provider;
+  return target.kind !== 'device' || isPartOf(provider, target.provider);
 }
 
 async function contentsOf(

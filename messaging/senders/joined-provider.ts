@@ -1,5 +1,6 @@
 import type { Provider, ProviderAnswer, ProviderMessage } from '../providers/provider.ts';
 import { unsupportedService, wrongTarget } from '../providers/unsendable.ts';
+import { joinedName } from './sender.ts';
 import type { SenderName } from './sender-store.ts';
 
 /** What is recorded of a sender whose provider refuses it; neither waits nor rejects. */
@@ -46,7 +47,7 @@ export class JoinedProvider implements Provider {
   }) {
     const { parts, marks, now } = options;
     this.channel = parts[0].provider.channel;
-    this.name = parts.map(({ provider }) => provider.name).join('+');
+    this.name = joinedName(parts.map(({ provider }) => provider.name));
     this.isIdempotent = parts.every(({ provider }) => provider.isIdempotent);
     this.#parts = parts.map((part) => ({ ...part, refusedUntil: -Infinity, reason: '' }));
     this.#marks = marks;

@@ -30,6 +30,16 @@ export function isSideBySide({ channel, provider }: { channel: Channel; provider
   return SIDE_BY_SIDE[channel]?.includes(provider) ?? false;
 }
 
+/** The name of providers side by side as one. */
+export function joinedName(providers: readonly string[]): string {
+  return providers.join('+');
+}
+
+/** Whether a provider is this one, or one of those that a joined name names. */
+export function isPartOf(name: string, provider: string): boolean {
+  return name.split('+').includes(provider);
+}
+
 /** Needs no configuration: a channel that has none is sent by it. */
 const BUILT_IN: Readonly<Partial<Record<Channel, string>>> = { inapp: 'inapp' };
 

@@ -2,6 +2,7 @@ import { isJsonObject } from '../../../events/json.ts';
 import { trackingRef } from '../../../messaging/delivery/track-email.ts';
 import { splitOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
 import { joinLimits, readLimits } from '../../../messaging/senders/limits.ts';
+import { joinedName } from '../../../messaging/senders/sender.ts';
 import { unescapeText } from '../../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import { messageOutcomeCodec } from '../../../schemas/codec.ts';
@@ -89,7 +90,7 @@ export async function readSender(
   const refused = enabled.find((row) => row.broken_reason !== '') ?? first;
   const name = enabled.length > 1 ? `${refused.provider}: ` : '';
   return {
-    provider: enabled.map(({ provider }) => provider).join('+') || first.provider,
+    provider: joinedName(enabled.map(({ provider }) => provider)) || first.provider,
     isEnabled: first.enabled,
     broken:
       refused.broken_reason === ''
