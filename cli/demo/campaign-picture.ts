@@ -33,8 +33,6 @@ interface Goal {
 const COLUMNS = 80;
 const NAMES = 10;
 const WIDTH = 30;
-/** `100.0%`, and what is between columns. */
-const PERCENT = 9;
 
 /**
  * The balance of a campaign, what its recipients did, and its uplift, in 80 columns. Each part of
@@ -66,8 +64,9 @@ const BLANK: Row = { name: '', bar: '', count: undefined, share: 0, notes: [] };
 
 function line({ name, bar, count, share, notes }: Row, numbers: number): string {
   const number = (count?.toLocaleString('en') ?? '').padStart(numbers);
-  const note = fitting(notes, COLUMNS - NAMES - WIDTH - numbers - PERCENT);
-  return `${name.padEnd(NAMES)}${bar}${number} ${percent(share)}  ${note}`.trimEnd();
+  const percentage = ` ${percent(share)}  `;
+  const note = fitting(notes, COLUMNS - NAMES - WIDTH - numbers - percentage.length);
+  return `${name.padEnd(NAMES)}${bar}${number}${percentage}${note}`.trimEnd();
 }
 
 /** As many as fit. */
