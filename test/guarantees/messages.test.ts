@@ -288,6 +288,8 @@ describe('a run under way (issue 16)', () => {
     expect((await campaign.operate('pause')).status).toBe('paused');
     await expectHeld(Date.now());
     expect(mailsSince().length).toBeLessThan(people);
+    // Somebody who matches the audience now is not in it: it was frozen when the run began.
+    await identifyPeople(client, owner.account, people + 1);
     expect((await campaign.operate('resume')).status).toBe('sending');
     await until(300);
     expect((await campaign.operate('cancel')).status).toBe('cancelled');
