@@ -26,7 +26,7 @@ export interface DispatcherOptions extends Omit<
 }
 
 /** Between two looks for due chunks while nothing happens, ms. */
-const IDLE_MS = 500;
+const IDLE_MS = 1000;
 /** Chunks that end at the same time make one look, ms. */
 const GATHER_MS = 10;
 /** How often senders are read again, and waiting chunks are counted, ms. */

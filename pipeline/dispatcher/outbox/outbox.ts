@@ -19,7 +19,7 @@ const ROWS = 64;
 /** A process that died leaves its rows to others after this time, ms. */
 const LEASE_MS = 60_000;
 /** Between two looks while nothing waits and nobody notifies, ms. */
-const IDLE_MS = 250;
+const IDLE_MS = 1000;
 /** Until a row is tried again that cannot be published, or read by this release, ms. */
 const REFUSED_MS = 10_000;
 const UNREADABLE_MS = 300_000;

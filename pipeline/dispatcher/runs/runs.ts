@@ -9,7 +9,7 @@ import { finishRuns, planMissingChunks } from './finish-runs.ts';
 import { runsMetrics } from './metrics.ts';
 import { sweepEndedRuns } from './sweep.ts';
 
-const FINISH_MS = 1000;
+const FINISH_MS = 2000;
 const MEASURE_MS = 15_000;
 const SWEEP_MS = 60_000;
 /** Chunks that are not in the queue so long after they were written are missing, ms. */
