@@ -47,9 +47,6 @@ export async function carryOut(
           await recordFact(connections, store, erasure);
           break;
         }
-        // No outcome of a message to the person is published any more, so no event of one
-        // comes behind the cut.
-        await delay(Math.max(0, NOTICED_MS - erasure.age), request.stop);
         await decideCut(connections, store, { erasure, request });
         break;
       case 'recorded':
@@ -101,11 +98,15 @@ async function decideCut(
   { erasure: { id, age }, request }: Step,
 ): Promise<void> {
   const { admin, database } = connections;
-  const { forget } = request;
+  const { forget, stop } = request;
   const found = performance.now();
+  const ageNow = () => age + performance.now() - found;
   await until(connections.database, { request, id }, () =>
-    spooling(database, { since: age + performance.now() - found, forget }),
+    spooling(database, { since: ageNow(), forget }),
   );
+  // No outcome of a message to the person is published any more then: no event of one comes behind
+  // the cut.
+  await delay(Math.max(0, NOTICED_MS - ageNow()), stop);
   const since = await endsOf(admin, TOPIC.normalised);
   await store.cutAt(id, await cutNow({ admin, database }), since);
 }
