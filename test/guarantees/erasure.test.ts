@@ -10,6 +10,8 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { post } from '../support/client.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
+import { TestCampaign } from '../support/messages/campaign.ts';
+import { mailingAccount, mailToSandbox } from '../support/messages/mailbox.ts';
 import { connectTestProducer } from '../support/producer.ts';
 import { stackKafka, topicEnds } from '../support/read-topic.ts';
 import {
@@ -28,6 +30,8 @@ const CHECKOUT = join(import.meta.dirname, '..', '..');
 const EMAIL = 'sara.amini@example.ir';
 const PHONE = '+989121234567';
 const [SARA, DEVICE, OMID] = ['user-سارا', 'device-of-sara', 'user-omid'];
+/** Of the account, with that of a message. */
+const EVENTS = 29;
 const OF_ACCOUNT = 'WHERE account_id = {a:UInt64}';
 
 interface Ended {
@@ -133,7 +137,8 @@ describe('an erased person', () => {
   }
 
   beforeAll(async () => {
-    account = await createAccount('erasure');
+    const made = await mailingAccount(database, 'erasure');
+    account = made.owner.account;
     const visit = { type: 'track', event: 'visited', anonymous_id: DEVICE };
     const order = { type: 'track', event: 'order_completed', user_id: SARA, anonymous_id: DEVICE };
     const omid = {
@@ -151,7 +156,7 @@ describe('an erased person', () => {
       // Rejected, but in the bytes of the batch.
       { type: 'track', user_id: SARA, properties: { mail: EMAIL } },
     ]);
-    const made = await database.query<{ id: string }>(
+    const relays = await database.query<{ id: string }>(
       `INSERT INTO relays (account_id, name, url) VALUES ($1, 'silent', 'http://127.0.0.1:9/') RETURNING id`,
       [account.accountId],
     );
@@ -160,15 +165,25 @@ describe('an erased person', () => {
     );
     await publishDeadLetter();
     await eventually({ ms: 60_000, waitingFor: 'every event to be stored and folded' }, async () =>
-      (await stored()) === 28 && (await folded()) === 28 ? true : undefined,
+      (await stored()) === EVENTS - 1 && (await folded()) === EVENTS - 1 ? true : undefined,
     );
     await eventually({ ms: 30_000, waitingFor: 'deliveries' }, async () => {
       const found = await database.query(
         'SELECT 1 FROM relay_deliveries WHERE relay_id = $1 AND payload IS NOT NULL',
-        [made.rows[0]?.id],
+        [relays.rows[0]?.id],
       );
       return (found.rowCount ?? 0) >= 21 ? true : undefined;
     });
+    await mailToSandbox(database, made.owner);
+    const campaign = await TestCampaign.create(made.owner, {
+      ...{ channel: 'email', template_id: made.template },
+      audience: { event: 'order_completed', did: true },
+    });
+    await campaign.send();
+    await campaign.until('the message', ({ stats }) => stats.sent === 1);
+    await eventually({ ms: 60_000, waitingFor: 'the event of the message' }, async () =>
+      (await stored()) === EVENTS && (await folded()) === EVENTS ? true : undefined,
+    );
     await exportEvents();
     theirs = await other();
   }, 180_000);
@@ -226,7 +241,7 @@ describe('an erased person', () => {
   it('has all names that are merged with it; a dry run changes nothing', async () => {
     const { stdout } = await run(...person(), '--dry-run', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ dry_run: true, names: [SARA, DEVICE], beside: [] });
-    expect([await stored(), await stateOf()]).toEqual([28, undefined]);
+    expect([await stored(), await stateOf()]).toEqual([EVENTS, undefined]);
   });
 
   it('is gone from every store but the log, whenever the command is killed', async () => {
@@ -242,7 +257,10 @@ describe('an erased person', () => {
     expect(code).toBe(1);
     expect([...new Set(findings.map(({ store }) => store))]).toEqual(['log']);
     expect(findings.map(({ place }) => place)).toEqual(
-      expect.arrayContaining([TOPIC.raw, TOPIC.normalised, TOPIC.dead]),
+      expect.arrayContaining([
+        ...[TOPIC.raw, TOPIC.normalised, TOPIC.dead],
+        ...[TOPIC.messagesPlanned, TOPIC.messagesOutcomes],
+      ]),
     );
   }, 300_000);
 
