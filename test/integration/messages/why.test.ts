@@ -8,10 +8,12 @@ import {
 } from '../../../ops/why/message/read-warehouse.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
 import { BotReceiver } from '../../support/messages/bot-receiver.ts';
+import { TestCampaign } from '../../support/messages/campaign.ts';
 import { MessageAccount } from '../../support/messages/message-account.ts';
 import { MessageHost } from '../../support/messages/message-host.ts';
-import { admin, eventually, ravand } from '../../support/stack.ts';
-import { openPostgres } from '../../support/stack-clients.ts';
+import { identifyPeople } from '../../support/messages/people.ts';
+import { admin, eventually, ravand, readyStack } from '../../support/stack.ts';
+import { openClickhouse, openPostgres } from '../../support/stack-clients.ts';
 import { isoTime, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const HOUR = 3_600_000;
@@ -187,5 +189,64 @@ describe('why follows a transactional message on the stack', () => {
     await expect(admin('message', 'show', ...of, 'paid-7')).rejects.toThrow(
       /expected the id of a message/,
     );
+  });
+});
+
+describe('why follows a message of a campaign on the stack', () => {
+  it('from the planner, while no dispatcher runs, to its outcome and its event', async () => {
+    const owner = await MessageAccount.create(openPostgres(), 'why-campaign');
+    const { accountId } = owner.account;
+    const config = { url: `${readyStack().sandbox_url}/bale` };
+    await owner.sender('bale', 'bale', { config, secret: '1:token' });
+    const users = await identifyPeople(openClickhouse(), owner.account, 3);
+    await owner.chats('bale', users);
+    const template_id = await owner.template('bale', { text: 'hello' });
+    const campaign = await TestCampaign.create(owner, {
+      ...{ name: 'Winter', channel: 'bale', template_id, category: 'service' },
+      audience: { trait: 'plan', op: 'eq', value: 'gold' },
+    });
+    const why = async (id: string) => {
+      const { verdict, stations } = JSON.parse(await ravand('why', id, '--json')) as {
+        verdict: string;
+        stations: { station: string; state: string; says: string }[];
+      };
+      const says = (name: string) => {
+        const found = stations.find(({ station }) => station === name);
+        return `${found?.state ?? 'no station'}: ${found?.says ?? ''}`;
+      };
+      return { verdict, says };
+    };
+    await ravand('stop', 'dispatcher');
+    let id: string;
+    try {
+      const runId = await campaign.send();
+      const key = personKey(users[0] ?? '');
+      id = campaignMessageId({ campaignId: campaign.id, runId, key });
+      await eventually(
+        { ms: 60_000, every: 1000, waitingFor: 'the planner to write the chunk' },
+        async () =>
+          (await why(id)).says('chunk').startsWith('waiting: in messages.planned')
+            ? true
+            : undefined,
+      );
+      const waiting = await why(id);
+      expect(waiting.verdict).toMatch(/^it waits/);
+      expect(waiting.says('audience')).toMatch(/^done: .* with 3 people; person-0/);
+    } finally {
+      await ravand('start', 'dispatcher');
+    }
+    const sent = await eventually(
+      { ms: 90_000, every: 1000, waitingFor: 'the event of the message' },
+      async () => {
+        const found = await why(id);
+        return found.says('events').startsWith('done') ? found : undefined;
+      },
+    );
+    expect(sent.verdict).toMatch(/^sent by bale at /);
+    expect(sent.says('campaign')).toContain(`"Winter" of account ${accountId}`);
+    const nobody = campaignMessageId({
+      ...{ campaignId: campaign.id, runId: Number(id.split('.')[1]), key: personKey('nobody') },
+    });
+    await expect(ravand('why', nobody)).rejects.toThrow(/nobody with the key/);
   });
 });
