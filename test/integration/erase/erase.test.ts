@@ -112,7 +112,7 @@ describe('./ravand erase', () => {
     const [one] = await erasures();
     const { stores } = await verify(one?.id ?? 0, '--text', 'sara@example.ir');
     expect(stores).toEqual(['log']);
-  }, 60_000);
+  }, 120_000);
 
   it('erases what a gateway has in its spool, also one that does not run', async () => {
     const person = 'spooled-person';
@@ -140,7 +140,7 @@ describe('./ravand erase', () => {
     } finally {
       await gateway.remove();
     }
-  }, 90_000);
+  }, 120_000);
 
   it.runIf(FULL)(
     'is taken over from the log by recover, whatever PostgreSQL has done since then',
@@ -186,7 +186,7 @@ describe('./ravand erase', () => {
       [kept],
     );
     expect(keys.rowCount).toBe(1);
-  }, 60_000);
+  }, 120_000);
 
   it.runIf(FULL)(
     'erases a delivery of a shop with the events that were made of it, and rewrites the log',
