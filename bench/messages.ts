@@ -62,7 +62,7 @@ async function benchPush(): Promise<void> {
   };
   const bare = () => bareHttp2Loop({ port, content }, { count: people, concurrency: CONCURRENCY });
   await measureLoop('bare node:http2 loop', bare);
-  const config = APNS.config(`https://localhost:${port}`) as { url: string };
+  const config = APNS.config(`https://127.0.0.1:${port}`) as { url: string };
   await measureDispatcher('dispatcher, push (APNs)', {
     ...{ channel: 'push', content, port, env: { NODE_EXTRA_CA_CERTS: file } },
     sender: { provider: 'apns', config, secret: APNS.secret },
