@@ -120,21 +120,9 @@ describe('introspection (management 2.1 to 2.3)', () => {
     expect((await call('GET', '/v1/capabilities', { key })).body).toEqual({
       version: 'v1',
       features: {
-        ...{
-          segments: true,
-          campaigns: false,
-          campaign_recurrence: false,
-          analytics: true,
-          transactional: true,
-          ingest: true,
-        },
-        ...{
-          async_exports: true,
-          campaign_approval: false,
-          export: false,
-          import: true,
-          journeys: false,
-        },
+        ...{ segments: true, analytics: true, transactional: true, ingest: true, import: true },
+        ...{ campaigns: true, campaign_recurrence: true, campaign_approval: true },
+        ...{ async_exports: true, export: false, journeys: false },
       },
       limits: {
         max_page_size: 100,
