@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
-import { add, lastLine, NONE, type Counts } from '../test-run/counts.ts';
+import { add, failure, lastLines, NONE, type Counts } from '../test-run/counts.ts';
 import { runBeside } from '../test-run/beside.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
@@ -72,9 +72,9 @@ async function runSelected(
   }
   if (run.signal.aborted) {
     printError('interrupted');
-    counts = add(counts, { passed: 0, failed: counts.failed === 0 ? 1 : 0 });
+    if (counts.failed === 0) counts = add(counts, failure('interrupted'));
   }
-  print(lastLine(counts));
+  print(lastLines(counts));
   return counts.failed === 0 ? 0 : 1;
 }
 
@@ -126,7 +126,7 @@ async function withStack(
     PANEL_ADDR: base['PANEL_ADDR'] ?? 'localhost:0',
   };
   const home = homeOf({ checkout: context.checkout, env });
-  let counts: Counts = { passed: 0, failed: 1 };
+  let counts = failure('the stack of the tests did not start');
   try {
     const started = await bringUp({ ...context, home, env, detach: true, quiet: true });
     if (started === 0)

@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { print, printError } from '../../../cli/terminal.ts';
-import { NONE, readLastLine, type Counts } from './counts.ts';
+import { failure, NONE, readLastLines, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
 
 /** The lowest priority: they mostly wait, and the tests in front have bounds in seconds. */
@@ -34,10 +34,9 @@ export async function runBeside(
     ]);
     print(output.trimEnd());
     if (errors.trim() !== '') printError(errors.trimEnd());
-    return readLastLine(output);
+    return readLastLines(output, 'tests beside these');
   } catch (error) {
-    printError(`./ravand test: ${(error as Error).message}`);
-    return { passed: 0, failed: 1 };
+    return failure(`./ravand test ${files.join(' ')}: ${(error as Error).message}`);
   } finally {
     signal.removeEventListener('abort', stop);
   }

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { add, countRun, lastLine, readLastLine, type VitestReport } from './counts.ts';
+import {
+  add,
+  countAgain,
+  countRun,
+  failedFiles,
+  lastLines,
+  readLastLines,
+  type VitestReport,
+  type VitestRun,
+} from './counts.ts';
 
 const report = (
   passed: number,
@@ -11,43 +20,68 @@ const report = (
   testResults,
 });
 const file = (status: string, ...results: string[]) => ({
-  name: 'a.test.ts',
-  status,
-  message: '',
-  assertionResults: results.map((one) => ({ status: one })),
+  ...{ name: '/checkout/a.test.ts', status, message: 'no such module' },
+  assertionResults: results.map((one, index) => ({
+    ...{ status: one, fullName: `test ${index}`, failureMessages: ['expected 1\n  to be 2'] },
+  })),
 });
+const count = (run: VitestRun) => countRun(run, { kind: 'unit', checkout: '/checkout' });
+const SECOND_FAILED = 'FAILED: unit a.test.ts > test 1 -- expected 1 to be 2';
+const NOT_LOADED = 'FAILED: unit a.test.ts > was not loaded -- no such module';
 
 describe('the counts of a test run', () => {
-  it('are those of the report', () => {
-    expect(countRun({ report: report(5, 0), exitCode: 0 })).toEqual({ passed: 5, failed: 0 });
+  it('are those of the report, with a line for each test that failed', () => {
+    expect(count({ report: report(5, 0), exitCode: 0 })).toEqual({
+      ...{ passed: 5, failed: 0, remarks: [] },
+    });
     expect(
-      countRun({ report: report(5, 2, [file('failed', 'passed', 'failed')]), exitCode: 1 }),
-    ).toEqual({ passed: 5, failed: 2 });
+      count({ report: report(5, 1, [file('failed', 'passed', 'failed')]), exitCode: 1 }),
+    ).toEqual({ passed: 5, failed: 1, remarks: [SECOND_FAILED] });
   });
 
   it('include a file that could not be loaded as a failure', () => {
-    expect(
-      countRun({ report: report(5, 1, [file('failed'), file('failed', 'failed')]), exitCode: 1 }),
-    ).toEqual({ passed: 5, failed: 2 });
+    const results = [file('failed'), file('failed', 'passed', 'failed')];
+    expect(count({ report: report(5, 1, results), exitCode: 1 })).toEqual({
+      ...{ passed: 5, failed: 2, remarks: [NOT_LOADED, SECOND_FAILED] },
+    });
   });
 
   it('include a crash of the runner, an error outside of tests and an empty run as failures', () => {
-    expect(countRun({ report: undefined, exitCode: null })).toEqual({ passed: 0, failed: 1 });
-    expect(countRun({ report: report(5, 0), exitCode: 1 })).toEqual({ passed: 5, failed: 1 });
-    expect(countRun({ report: report(5, 0), exitCode: null })).toEqual({ passed: 5, failed: 1 });
-    expect(countRun({ report: report(0, 0), exitCode: 0 })).toEqual({ passed: 0, failed: 1 });
+    for (const [run, passed] of [
+      [{ report: undefined, exitCode: null }, 0],
+      [{ report: report(5, 0), exitCode: 1 }, 5],
+      [{ report: report(5, 0), exitCode: null }, 5],
+      [{ report: report(0, 0), exitCode: 0 }, 0],
+    ] as const)
+      expect(count(run)).toMatchObject({ passed, failed: 1, remarks: [expect.any(String)] });
   });
 
-  it('are summed and printed in one line', () => {
-    expect(lastLine(add({ passed: 5, failed: 0 }, { passed: 7, failed: 1 }))).toBe(
-      '12 passed, 1 failed',
+  it('of files that ran once more are those of the second run, and name what is unsteady', () => {
+    const first = { report: report(7, 2, [file('failed', 'passed', 'failed')]), exitCode: 1 };
+    expect(failedFiles(first)).toEqual(['/checkout/a.test.ts']);
+    const passedNow = { report: report(2, 0, [file('passed', 'passed', 'passed')]), exitCode: 0 };
+    expect(countAgain(first, count(first), count(passedNow))).toEqual({
+      ...{ passed: 8, failed: 0, remarks: [SECOND_FAILED.replace('FAILED', 'UNSTEADY')] },
+    });
+    const failedAgain = { report: report(1, 1, [file('failed', 'passed', 'failed')]), exitCode: 1 };
+    expect(countAgain(first, count(first), count(failedAgain))).toEqual({
+      ...{ passed: 7, failed: 1, remarks: [SECOND_FAILED] },
+    });
+  });
+
+  it('are summed and printed in the last line, after the lines of what failed', () => {
+    const sum = add(
+      { passed: 5, failed: 0, remarks: [] },
+      { passed: 7, failed: 1, remarks: [SECOND_FAILED] },
     );
+    expect(lastLines(sum)).toBe(`${SECOND_FAILED}\n12 passed, 1 failed`);
   });
 
-  it('of another process are in its last line; without one it failed', () => {
-    const counts = { passed: 31, failed: 2 };
-    expect(readLastLine(`5 passed, 0 failed\nmore\n${lastLine(counts)}\n`)).toEqual(counts);
+  it('of another process are in its last lines; without them it failed', () => {
+    const counts = { passed: 31, failed: 2, remarks: [SECOND_FAILED, NOT_LOADED] };
+    const read = (output: string) => readLastLines(output, 'others');
+    expect(read(`5 passed, 0 failed\nmore\n${lastLines(counts)}\n`)).toEqual(counts);
     for (const output of ['', '5 passed, 0 failed\nkilled', 'passed'])
-      expect(readLastLine(output)).toEqual({ passed: 0, failed: 1 });
+      expect(read(output)).toMatchObject({ passed: 0, failed: 1 });
   });
 });

@@ -1,7 +1,11 @@
+import { relative } from 'node:path';
+
 /** The result of a test run. */
 export interface Counts {
   passed: number;
   failed: number;
+  /** A line for each test that failed, and for each that passed only the second time. */
+  remarks: readonly string[];
 }
 
 /** The fields of vitest's JSON report that are read. */
@@ -12,14 +16,33 @@ export interface VitestReport {
     name: string;
     status: string;
     message: string;
-    assertionResults: readonly { status: string }[];
+    assertionResults: readonly {
+      status: string;
+      fullName?: string;
+      failureMessages?: readonly string[] | null;
+    }[];
   }[];
 }
 
-export const NONE: Counts = { passed: 0, failed: 0 };
+export const NONE: Counts = { passed: 0, failed: 0, remarks: [] };
+
+/** One failure, with the line that says what failed. */
+export const failure = (what: string): Counts => ({
+  ...{ passed: 0, failed: 1, remarks: [`FAILED: ${what}`] },
+});
 
 export function add(a: Counts, b: Counts): Counts {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed };
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    remarks: [...a.remarks, ...b.remarks],
+  };
+}
+
+/** What vitest leaves: its report, if it wrote one, and its exit code. */
+export interface VitestRun {
+  report: VitestReport | undefined;
+  exitCode: number | null;
 }
 
 /**
@@ -27,33 +50,70 @@ export function add(a: Counts, b: Counts): Counts {
  * although every test passed (a crash, an error outside of tests), a run without a report, and a
  * run without tests.
  */
-export function countRun({
-  report,
-  exitCode,
-}: {
-  report: VitestReport | undefined;
-  exitCode: number | null;
-}): Counts {
-  if (report === undefined) return { passed: 0, failed: 1 };
-  const brokenFiles = report.testResults.filter(
-    (file) =>
-      file.status === 'failed' && !file.assertionResults.some((one) => one.status === 'failed'),
-  ).length;
+export function countRun(
+  { report, exitCode }: VitestRun,
+  { kind, checkout }: { kind: string; checkout: string },
+): Counts {
+  if (report === undefined) return failure(`${kind}: vitest wrote no report`);
+  const remarks = report.testResults.flatMap((file) => {
+    const path = `${kind} ${relative(checkout, file.name)}`;
+    const failed = file.assertionResults.filter(({ status }) => status === 'failed');
+    if (failed.length > 0)
+      return failed.map((one) => remark(path, one.fullName, one.failureMessages?.[0]));
+    return file.status === 'failed' ? [remark(path, 'was not loaded', file.message)] : [];
+  });
   const passed = report.numPassedTests;
-  const failed = report.numFailedTests + brokenFiles;
-  const unexplained = failed === 0 && (exitCode !== 0 || passed === 0);
-  return { passed, failed: unexplained ? 1 : failed };
+  if (remarks.length === 0 && (exitCode !== 0 || passed === 0))
+    return { ...failure(`${kind}: vitest ended with ${exitCode}, ${passed} tests passed`), passed };
+  return { passed, failed: remarks.length, remarks };
 }
 
-/** The last line of `./ravand test`. */
-export function lastLine({ passed, failed }: Counts): string {
-  return `${passed} passed, ${failed} failed`;
+/** The files of a run in which something failed, when each failure belongs to a file. */
+export function failedFiles({ report }: VitestRun): string[] {
+  return (report?.testResults ?? [])
+    .filter(({ status }) => status === 'failed')
+    .map(({ name }) => name);
 }
 
-/** What the last line of a run says; a run without one is a failure. */
-export function readLastLine(output: string): Counts {
+/**
+ * The counts after failed files ran a second time: what failed first and passed now is counted as
+ * passed, with a line that says so.
+ */
+export function countAgain(first: VitestRun, counts: Counts, again: Counts): Counts {
+  const failed = new Set(failedFiles(first));
+  const passedBefore = (first.report?.testResults ?? [])
+    .filter(({ name }) => failed.has(name))
+    .flatMap((file) => file.assertionResults)
+    .filter(({ status }) => status === 'passed').length;
+  const unsteady = counts.remarks.filter(
+    (line) => !again.remarks.some((other) => nameOf(other) === nameOf(line)),
+  );
+  return {
+    passed: counts.passed - passedBefore + again.passed,
+    failed: again.failed,
+    remarks: [...again.remarks, ...unsteady.map((line) => line.replace('FAILED:', 'UNSTEADY:'))],
+  };
+}
+
+const SEPARATOR = ' -- ';
+const LONGEST = 600;
+
+function remark(path: string, test: string | undefined, message: string | undefined): string {
+  const text = (message ?? '').replaceAll(/\s+/g, ' ').slice(0, LONGEST);
+  return `FAILED: ${path} > ${test ?? ''}${SEPARATOR}${text}`;
+}
+
+const nameOf = (line: string) => line.split(SEPARATOR)[0];
+
+/** The end of what `./ravand test` prints: what failed, then the counts. */
+export function lastLines({ passed, failed, remarks }: Counts): string {
+  return [...remarks, `${passed} passed, ${failed} failed`].join('\n');
+}
+
+/** What the last lines of a run say; a run without them is a failure of `what`. */
+export function readLastLines(output: string, what: string): Counts {
   const [, passed, failed] = /(?:^|\n)(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
-  return passed === undefined
-    ? { passed: 0, failed: 1 }
-    : { passed: Number(passed), failed: Number(failed) };
+  if (passed === undefined) return failure(`${what}: ended without counts`);
+  const remarks = output.split('\n').filter((line) => /^(?:FAILED|UNSTEADY): /.test(line));
+  return { passed: Number(passed), failed: Number(failed), remarks };
 }

@@ -25,9 +25,12 @@ export const ALONE: readonly string[] = [
   'test/integration/quota/meters.test.ts',
   'test/integration/replay/stop.test.ts',
   'test/integration/erase/erase.test.ts',
+  'test/integration/messages/erase-messages.test.ts',
   'test/integration/operate/rewrite-topic.test.ts',
   'test/guarantees/erasure.test.ts',
   'test/guarantees/growth.test.ts',
+  'test/guarantees/messages.test.ts',
+  'test/guarantees/transactional.test.ts',
   'test/guarantees/log-goes-back.test.ts',
   'test/guarantees/upgrade.test.ts',
 ];
