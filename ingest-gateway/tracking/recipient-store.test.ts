@@ -1,8 +1,9 @@
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { emptyEngine } from '../../platform/postgres/testing/empty-engine.ts';
 import { connectRecipientStore } from './recipient-store.ts';
 import type { RecipientOf } from './recipients.ts';
 
@@ -13,7 +14,7 @@ let engine: PGlite;
 let recipientOf: RecipientOf;
 
 beforeAll(async () => {
-  engine = new PGlite();
+  engine = await emptyEngine();
   const migrations = ['0001_accounts', '0004_identities', '0050_channels', '0053_tracking'];
   for (const name of [...migrations, '0056_person_channels'])
     await engine.exec(readFileSync(join(MIGRATIONS, `${name}.sql`), 'utf8'));

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../postgres/pool.ts';
+import { emptyEngine } from '../postgres/testing/empty-engine.ts';
 import { namesOf, readAddresses } from './read-addresses.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../deploy/migrations/postgres');
@@ -11,7 +12,7 @@ let engine: PGlite;
 let database: Pick<Database, 'query'>;
 
 beforeAll(async () => {
-  engine = new PGlite();
+  engine = await emptyEngine();
   for (const file of ['0004_identities.sql', '0050_channels.sql', '0056_person_channels.sql'])
     await engine.exec(readFileSync(join(MIGRATIONS, file), 'utf8'));
   database = { query: engine.query.bind(engine) as unknown as Database['query'] };

@@ -1,10 +1,11 @@
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { migratePostgres } from './migrate.ts';
 import type { Database } from './pool.ts';
+import { emptyEngine } from './testing/empty-engine.ts';
 
 let engine: PGlite;
 let folder: string;
@@ -12,7 +13,7 @@ let folder: string;
 let before: (text: string) => Promise<void> | void;
 
 beforeAll(async () => {
-  engine = await PGlite.create();
+  engine = await emptyEngine();
 }, 60_000);
 beforeEach(async () => {
   await engine.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');

@@ -1,7 +1,8 @@
 import { connect, type AddressInfo } from 'node:net';
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyEngine } from '../../../platform/postgres/testing/empty-engine.ts';
 import { createFront } from './front.ts';
 
 const PASSWORD = 'right';
@@ -21,7 +22,7 @@ describe('when many clients share one engine', () => {
   };
 
   beforeAll(async () => {
-    db = await PGlite.create();
+    db = await emptyEngine();
     server = createFront({
       engine: db,
       password: PASSWORD,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
 import type { Database } from '../../../platform/postgres/pool.ts';
+import { emptyEngine } from '../../../platform/postgres/testing/empty-engine.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../deploy/migrations/postgres');
 
@@ -14,7 +14,7 @@ export interface BooksDatabase {
 
 /** An empty PostgreSQL in this process, with the part of a pool that metering uses. */
 export async function openBooksDatabase(): Promise<BooksDatabase> {
-  const engine = await PGlite.create();
+  const engine = await emptyEngine();
   const query = async (text: string, values?: unknown[]) => {
     const { rows, affectedRows } = await engine.query(text, values);
     return { rows, rowCount: affectedRows ?? rows.length };

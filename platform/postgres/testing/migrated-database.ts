@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
 import type { Database } from '../pool.ts';
+import { emptyEngine } from './empty-engine.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../deploy/migrations/postgres');
 
@@ -15,7 +15,7 @@ export interface MigratedDatabase {
  * these numbers.
  */
 export async function migratedDatabase(numbers: readonly string[]): Promise<MigratedDatabase> {
-  const engine = await PGlite.create();
+  const engine = await emptyEngine();
   const files = readdirSync(MIGRATIONS).filter((file) => numbers.includes(file.slice(0, 4)));
   for (const file of files.sort()) await engine.exec(readFileSync(join(MIGRATIONS, file), 'utf8'));
   const query = async (text: string, values?: unknown[]) => {

@@ -1,7 +1,7 @@
-import { PGlite } from '@electric-sql/pglite';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../../platform/postgres/pool.ts';
+import { emptyEngine } from '../../../platform/postgres/testing/empty-engine.ts';
 
 const MIGRATIONS = '../../../deploy/migrations/postgres';
 
@@ -12,7 +12,7 @@ export interface AddressDatabase extends Pick<Database, 'query'> {
 
 /** The tables of addresses, and of identities, in an embedded PostgreSQL of their own. */
 export async function addressDatabase(): Promise<AddressDatabase> {
-  const database = new PGlite();
+  const database = await emptyEngine();
   for (const name of ['0004_identities', '0050_channels', '0056_person_channels'])
     await database.exec(readFileSync(join(import.meta.dirname, MIGRATIONS, `${name}.sql`), 'utf8'));
   return {
