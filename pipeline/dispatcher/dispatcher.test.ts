@@ -130,6 +130,45 @@ describe('a dispatcher', () => {
     expect(world.called.length).toBe(17);
   });
 
+  describe.each([
+    ['is paused', 'UPDATE campaign_runs SET paused =', 'true', 'false'],
+    ['is of a suspended account', 'UPDATE accounts SET status =', `'suspended'`, `'active'`],
+  ])('when a run %s', (_, set, held, free) => {
+    it.each([false, true])(
+      'ends the attempts that a killed process left open, and opens none (idempotent provider: %s)',
+      async (isIdempotent) => {
+        world.receivers.set(1, { ...SENT, isIdempotent });
+        await world.addRun({ id: 7, accountId: 1, chunks: 2, recipients: 20 });
+        await postgres.database.query(
+          `UPDATE message_chunks SET opened = '\\x070000', opened_with = 'fcm:1', leased_by = 'killed/1', leased_until = now() + interval '300 milliseconds' WHERE chunk = 0`,
+        );
+        await postgres.database.query(`${set} ${held}`);
+        const dispatcher = world.open();
+        await world.untilCounted(7, 3);
+        expect(await world.counts(7)).toEqual({ 'failed outcome_unknown': 3 });
+        await world.until(() => dispatcher.chunks === 0);
+        await postgres.database.query(`${set} ${free}`);
+        await world.untilCounted(7, 40);
+        expect(await world.counts(7)).toEqual({ sent: 37, 'failed outcome_unknown': 3 });
+        expect(world.called.length).toBe(37);
+      },
+    );
+  });
+
+  it('keeps everybody of a paused run, although its deadline has passed and its sender cannot send', async () => {
+    world.receivers.set(1, { answer: () => Promise.resolve({ kind: 'retry' }) });
+    await world.addRun({ id: 7, accountId: 1, chunks: 2, recipients: 20 });
+    const dispatcher = world.open();
+    await world.until(() => world.called.length > 0 && dispatcher.chunks === 0);
+    await postgres.database.query(
+      `UPDATE message_chunks SET opened = '\\x070000', opened_with = 'fcm:1', leased_by = 'killed/1', leased_until = now(), retries = '[]' WHERE chunk = 0`,
+    );
+    await change(7, "paused = true, deadline_at = now() - interval '1 second'");
+    await world.untilCounted(7, 3);
+    await world.until(() => dispatcher.chunks === 0);
+    expect(await world.counts(7)).toEqual({ 'failed outcome_unknown': 3 });
+  });
+
   it('skips everybody on a channel that is not configured', async () => {
     await world.addRun({ id: 7, accountId: 1, chunks: 3, recipients: 20 });
     world.open();

@@ -153,7 +153,7 @@ async function open(of: Opened) {
         ...{ control_percent: 0, utm: { source: 'ravand' } },
       },
       frozen: { audience: {}, identities_revision: revision },
-      ...{ version: 1, isCancelled: false, deadlineAt: of.deadlineAt },
+      ...{ version: 1, isCancelled: false, isHeld: false, deadlineAt: of.deadlineAt },
     },
   };
   const answers: SenderAnswer[] = [];

@@ -30,6 +30,8 @@ export interface LeasedRun {
   definition: unknown;
   version: number;
   isCancelled: boolean;
+  /** It is paused, or its account is suspended: what is open ends, and nothing is opened. */
+  isHeld: boolean;
   /** ms since the epoch; undefined: none yet */
   deadlineAt: number | undefined;
   /** {audience, identities_revision} */

@@ -5,11 +5,14 @@ import type { LeasedChunk } from './chunk-row.ts';
 /** Chunks of one run that one statement leases at most. */
 const MAX_OF_A_RUN = 16;
 
+const IS_HELD = `NOT r.cancelled AND (r.paused OR a.status <> 'active')`;
+
 /**
  * The due chunks of active runs, by turns: one of each (account, channel) before the second of any,
  * and within one of each run before the second of any. A cancelled run is always due. A run that
  * ends, because it is cancelled, or is past its deadline without a sender that can send, needs no
- * sender.
+ * sender. Of a run that is held, because it is paused or its account is suspended, those chunks are
+ * leased of which a process left attempts open: they end, and nothing is opened.
  */
 const LEASE = `WITH free AS (
     SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[], $8::integer[], $9::boolean[]) AS f (account_id, channel, chunks, held, is_blocked)
@@ -23,6 +26,11 @@ const LEASE = `WITH free AS (
       WHERE m.run_id = r.id AND NOT m.is_done AND (r.cancelled OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
       ORDER BY m.next_at, m.chunk LIMIT ${MAX_OF_A_RUN}
     ) c LEFT JOIN free f USING (account_id, channel)
+    UNION ALL
+    SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at, true, row_number() OVER (PARTITION BY m.run_id ORDER BY m.next_at, m.chunk)
+    FROM message_chunks m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id
+    WHERE NOT m.is_done AND m.opened_with <> '' AND (m.leased_until IS NULL OR m.leased_until < now())
+      AND r.state IN ('planning', 'sending') AND ${IS_HELD}
   ), placed AS (
     SELECT run_id, chunk, account_id, channel, ends,
       row_number() OVER (PARTITION BY account_id, channel, ends ORDER BY place_in_run, next_at, run_id) AS place
@@ -37,8 +45,9 @@ const LEASE = `WITH free AS (
     RETURNING m.*
   )
   SELECT m.run_id::float8, m.chunk, m.account_id::float8, m.campaign_id::float8, m.channel, m.record, m.recipients, m.opened, m.finished,
-    m.retries, m.fence::float8, m.opened_with, r.definition, r.version, r.cancelled, r.frozen, extract(epoch FROM r.deadline_at)::float8 * 1000 AS deadline_at
-  FROM leased m JOIN campaign_runs r ON r.id = m.run_id`;
+    m.retries, m.fence::float8, m.opened_with, r.definition, r.version, r.cancelled, ${IS_HELD} AS is_held, r.frozen,
+    extract(epoch FROM r.deadline_at)::float8 * 1000 AS deadline_at
+  FROM leased m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id`;
 
 interface Row {
   run_id: number;
@@ -56,6 +65,7 @@ interface Row {
   definition: unknown;
   version: number;
   cancelled: boolean;
+  is_held: boolean;
   frozen: unknown;
   deadline_at: number | null;
 }
@@ -104,7 +114,7 @@ export async function leaseChunks(
     ...{ owner, fence: row.fence, openedWith: row.opened_with },
     run: {
       ...{ definition: row.definition, version: row.version, isCancelled: row.cancelled },
-      ...{ frozen: row.frozen, deadlineAt: row.deadline_at ?? undefined },
+      ...{ isHeld: row.is_held, frozen: row.frozen, deadlineAt: row.deadline_at ?? undefined },
     },
   }));
 }

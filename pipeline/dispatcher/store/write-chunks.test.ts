@@ -126,7 +126,13 @@ describe('a write', () => {
     if (!leased) throw new Error('nothing is leased');
     expect(leased).toMatchObject({
       ...{ runId: 7, chunk: 0, accountId: 1, campaignId: 7, channel: 'email', fence: 1 },
-      run: { definition: { name: 'd' }, version: 4, isCancelled: false, deadlineAt: 2_000_000 },
+      run: {
+        definition: { name: 'd' },
+        version: 4,
+        isCancelled: false,
+        isHeld: false,
+        deadlineAt: 2_000_000,
+      },
     });
     expect(await write(writeOf(leased, { opens: [0, 1, 2] }))).toEqual([WRITTEN]);
     const messageId = campaignMessageId({ campaignId: 7, runId: 7, key: personKey('x') });

@@ -25,6 +25,7 @@ type Answer = CallAnswer & { afterMs?: number };
 export interface Receiver {
   /** By the person; undefined: never answers, until the process ends. */
   answer: (person: string) => Promise<Answer> | undefined;
+  isIdempotent?: boolean;
   limits?: OpenSender['limits'];
 }
 
@@ -152,7 +153,7 @@ export class DispatchWorld {
       broken: undefined,
       limits: receiver.limits ?? { perSecond: undefined, concurrency: 100 },
       provider: {
-        ...{ channel: 'push', name: 'fcm', isIdempotent: false },
+        ...{ channel: 'push', name: 'fcm', isIdempotent: receiver.isIdempotent ?? false },
         send: () => Promise.resolve({ kind: 'accepted', providerMessageId: '' }),
         close: () => Promise.resolve(),
       },

@@ -12,7 +12,7 @@ export interface ModelRow extends Omit<LeasedChunk, 'run' | 'owner'> {
   isDone: boolean;
 }
 
-export interface ModelRun extends LeasedRun {
+export interface ModelRun extends Omit<LeasedRun, 'isHeld'> {
   isPaused: boolean;
 }
 
@@ -49,12 +49,17 @@ export class ModelStore {
     const inOrder = this.rows.toSorted((a, b) => a.nextAt - b.nextAt || a.chunk - b.chunk);
     for (const row of inOrder) {
       const run = this.runs.get(row.runId);
-      const isActive = run && (run.isCancelled || (!run.isPaused && row.nextAt <= now));
-      if (row.isDone || !isActive || (row.leasedBy !== undefined && row.leasedUntil >= now))
+      const isDue = run && (run.isCancelled || (!run.isPaused && row.nextAt <= now));
+      const isLeftOpen = run?.isPaused === true && row.openedWith !== '';
+      if (
+        row.isDone ||
+        !(isDue || isLeftOpen) ||
+        (row.leasedBy !== undefined && row.leasedUntil >= now)
+      )
         continue;
       this.openAtTakeover.push(openAttempts(row.state).length);
       Object.assign(row, { leasedBy: owner, leasedUntil: now + LEASE_MS, fence: row.fence + 1 });
-      return { ...row, owner, run: { ...run } };
+      return { ...row, owner, run: { ...run, isHeld: run.isPaused && !run.isCancelled } };
     }
     return undefined;
   }

@@ -39,6 +39,8 @@ interface SessionOptions {
   /** The provider takes no message twice. */
   isIdempotent: boolean;
   isCancelled: boolean;
+  /** Attempts that are open end; nothing is opened or repeated. */
+  isHeld: boolean;
   /** Retries end then, ms since the epoch. */
   deadlineAt: number;
   now: number;
@@ -75,7 +77,7 @@ export class ChunkSession {
   #isEnding = false;
 
   constructor(options: SessionOptions) {
-    const { state, now, isRepeatable, isCancelled } = options;
+    const { state, now, isRepeatable, isCancelled, isHeld } = options;
     this.#options = options;
     this.#state = state;
     this.#attempts = new Map(state.retries.map(({ index, attempts }) => [index, attempts]));
@@ -83,11 +85,12 @@ export class ChunkSession {
     this.#lost = new Set(openAttempts(state));
     for (const index of this.#lost) {
       this.#attempts.set(index, this.#attemptsOf(index) + 1);
-      if (isCancelled || !isRepeatable) this.#end(index, UNKNOWN);
+      if (isCancelled || isHeld || !isRepeatable) this.#end(index, UNKNOWN);
       else this.#queue(index, later.get(index) ?? now, now);
     }
     for (const index of unopened(state)) this.#queue(index, later.get(index) ?? now, now);
     if (isCancelled) this.#giveUp(CANCELLED);
+    else if (isHeld) this.end();
   }
 
   get state(): ChunkState {

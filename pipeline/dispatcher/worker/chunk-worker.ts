@@ -2,7 +2,7 @@ import { campaignMessageId } from '../../../events/messages/message-id.ts';
 import { backoffDelay } from '../../../platform/backoff.ts';
 import { messageChunkCodec } from '../../../schemas/codec.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
-import { evolve, NO_TURN, unfinishedCount } from '../chunk/chunk-state.ts';
+import { evolve, NO_TURN, openAttempts, unfinishedCount } from '../chunk/chunk-state.ts';
 import type { ChunkWrite, LeasedChunk, WriteAnswer } from '../store/chunk-row.ts';
 import { ChunkSession, type PlannedTurn } from './chunk-session.ts';
 import { countOutcomes, encodeOutcomes } from './outcomes.ts';
@@ -72,6 +72,8 @@ class ChunkWorker {
   #openedWith: string;
   #writtenAt: number;
   #isLost = false;
+  /** The run is paused, or its account suspended: whoever waits stays. */
+  #isHeld: boolean;
   /** Look-ups that failed since the last one that did not. */
   #failures = 0;
 
@@ -83,12 +85,14 @@ class ChunkWorker {
     this.#fence = leased.fence;
     this.#openedWith = leased.openedWith;
     this.#writtenAt = now();
+    this.#isHeld = leased.run.isHeld;
     this.#session = new ChunkSession({
       state: leased.state,
       provider: sender.provider,
       isRepeatable: sender.isIdempotent && leased.openedWith === sender.identity,
       isIdempotent: sender.isIdempotent,
       isCancelled: leased.run.isCancelled,
+      isHeld: leased.run.isHeld,
       deadlineAt: leased.run.deadlineAt ?? Number.POSITIVE_INFINITY,
       now: now(),
     });
@@ -103,7 +107,7 @@ class ChunkWorker {
     const { wake, now, state, renewAfterMs } = this.#deps;
     const session = this.#session;
     for (;;) {
-      const current = state();
+      const current = this.#isHeld ? 'ending' : state();
       if (current === 'expired') session.expire();
       else if (current === 'ending') session.end();
       session.endWaits(now());
@@ -145,6 +149,7 @@ class ChunkWorker {
     this.#fence++;
     this.#openedWith = write.openedWith;
     this.#writtenAt = now();
+    this.#isHeld ||= !answer.mayOpen && !answer.isCancelled;
     const calls = this.#session.written({ ...answer, now: now() });
     const called = new Set(calls.map(({ index }) => index));
     const ended = [
@@ -186,8 +191,8 @@ class ChunkWorker {
     if (answer.kind === 'lost') return false;
     this.#fence++;
     this.#writtenAt = now();
+    this.#isHeld ||= !answer.mayOpen && !answer.isCancelled;
     if (answer.isCancelled) this.#session.cancel();
-    else if (!answer.mayOpen) this.#session.end();
     return true;
   }
 
@@ -195,7 +200,8 @@ class ChunkWorker {
     const { write, now } = this.#deps;
     const planned = { turn: NO_TURN, outcomes: [], capReleases: [] };
     const releaseUntil = this.#session.nextAt(now()) ?? now();
-    const answer = await write({ ...this.#writeOf(planned), releaseUntil });
+    const openedWith = openAttempts(this.#session.state).length > 0 ? this.#openedWith : '';
+    const answer = await write({ ...this.#writeOf(planned), openedWith, releaseUntil });
     return answer.kind === 'written';
   }
 
