@@ -301,6 +301,11 @@ test('a connection without requests is closed, and opened again', async () => {
   expect(sessions).toHaveLength(2);
 });
 
+test('a connection that waits for its server to begin is not idle', async () => {
+  const port = await tlsReceiver((socket) => void setTimeout(() => earlyAnswer(socket), 200));
+  expect(outcome(await post(poolTo(port, { idleMs: 30 })))).toBe(413);
+});
+
 test('a server that is back is used again', async () => {
   const pool = poolTo(1);
   expect(outcome(await post(pool))).toBe('not_sent');

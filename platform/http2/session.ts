@@ -163,7 +163,8 @@ export class Http2Session implements FrameHandlers {
       if (exchange.deadline <= now) this.cancel(exchange, 'the server did not answer in time');
     if (this.#outgoing.count > 0) {
       if (now - this.#receivedAt > quietMs) this.ping();
-    } else if (now - this.#usedAt > idleMs) this.drain('the connection was idle');
+    } else if (this.#hasSettings && now - this.#usedAt > idleMs)
+      this.drain('the connection was idle');
   }
 
   /** Ends the connection at once, and every request on it. */
@@ -182,6 +183,7 @@ export class Http2Session implements FrameHandlers {
     // Before anything that uses them: until then the server keeps to the former ones.
     this.#outgoing.writer.settingsAck();
     this.#outgoing.apply(settings, { isFirst: !this.#hasSettings });
+    if (!this.#hasSettings) this.#usedAt = this.#options.now();
     this.#hasSettings = true;
     this.#flushSoon();
     this.#options.onRoom();
