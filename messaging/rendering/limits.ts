@@ -4,6 +4,20 @@ import type { TemplateContent } from '../templates/template.ts';
 export const MAX_RENDERED_NODES = 100_000;
 /** Time of a core, ms: a thread that waits for a core is not stopped. */
 export const MAX_CPU_MS = 250;
+
+/** Time of a core that rendering may take before the renderer steps in, ms. */
+export interface CpuLimits {
+  /** Of a job: it stops itself after about 300 ms; one that does not, hangs. */
+  job: number;
+  /**
+   * Of expensive messages of a version, and of an account, in a window, and more for each message
+   * that is rendered: beyond, its messages wait until the window is over.
+   */
+  version: number;
+  account: number;
+}
+export const CPU_LIMITS: CpuLimits = { job: 1500, version: 3000, account: 6000 };
+
 /** Characters and array elements that filters make. */
 export const MAX_FILTERED = 2_000_000;
 export const MAX_CAPTURED_CHARACTERS = 1_000_000;

@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { READY, type RenderedJob, type RenderJob, type ThreadData } from './thread-messages.ts';
 
-/** Of a core: a job stops itself after about 300 ms; one that does not, hangs. */
-const MAX_JOB_CPU_MS = 1500;
 /** A machine without a free core is not the template's fault, but every wait ends. */
 const MAX_JOB_MS = 60_000;
 const CHECK_MS = 250;
@@ -16,14 +14,20 @@ export type ThreadResult =
   /** It ended, or got no core, through no fault of the messages. */
   | { kind: 'lost' };
 
+interface ThreadLimits {
+  heapMib: number;
+  /** Time of a core: a job that takes more hangs. */
+  maxJobCpuMs: number;
+}
+
 /** One thread that renders; starts with its first job, and again after it was ended. */
 export class RenderThread {
   readonly #progress = new SharedArrayBuffer(4);
-  readonly #heapMib: number;
+  readonly #limits: ThreadLimits;
   #worker: Promise<Worker> | undefined;
 
-  constructor(heapMib: number) {
-    this.#heapMib = heapMib;
+  constructor(limits: ThreadLimits) {
+    this.#limits = limits;
   }
 
   /** One job at a time. Rejects when no thread can be started. */
@@ -32,6 +36,7 @@ export class RenderThread {
     // Only a thread that works keeps the process alive.
     worker.ref();
     const before = await worker.cpuUsage();
+    const { maxJobCpuMs } = this.#limits;
     return await new Promise<ThreadResult>((resolve, reject) => {
       const began = performance.now();
       let isComplete = false;
@@ -52,11 +57,11 @@ export class RenderThread {
       };
       const end = (why: string) => {
         const [index = 0] = new Int32Array(this.#progress);
-        stop({ kind: 'ended', index, why, wastedMs: MAX_JOB_CPU_MS });
+        stop({ kind: 'ended', index, why, wastedMs: maxJobCpuMs });
       };
       const check = async () => {
         const used = await worker.cpuUsage(before).catch(() => before);
-        const isHanging = (used.user + used.system) / 1000 > MAX_JOB_CPU_MS;
+        const isHanging = (used.user + used.system) / 1000 > maxJobCpuMs;
         if (isHanging) end('it took too long');
         else if (performance.now() - began > MAX_JOB_MS) stop({ kind: 'lost' });
       };
@@ -87,7 +92,10 @@ export class RenderThread {
     // The thread has no settings: what a template could read would be nobody's secret.
     const worker = new Worker(new URL('render-worker.ts', import.meta.url), {
       ...{ name: 'render-templates', workerData: data, env: {} },
-      resourceLimits: { maxOldGenerationSizeMb: this.#heapMib, maxYoungGenerationSizeMb: 16 },
+      resourceLimits: {
+        maxOldGenerationSizeMb: this.#limits.heapMib,
+        maxYoungGenerationSizeMb: 16,
+      },
     });
     const started = new Promise<Worker>((resolve, reject) => {
       worker.once('message', (message) => {

@@ -3,17 +3,14 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import { FairQueue } from '../../platform/fair-queue.ts';
 import type { MessageVariables, Rendering } from '../delivery/prepare-messages.ts';
 import type { TemplateVersion } from '../templates/template.ts';
+import { CPU_LIMITS, type CpuLimits } from './limits.ts';
 import { MAX_HEAP_MIB, RenderThread } from './render-thread.ts';
 
 /** Messages of one job: they are copied to the thread. */
 const JOB_MESSAGES = 100;
 /** Messages that wait, over all accounts and of one account. */
 const MAX_WAITING = { total: 100_000, perAccount: 10_000 };
-/**
- * Time of a core that expensive messages of a version, and of an account, may take in a window, and
- * more for each message that is rendered: beyond, its messages wait until the window is over.
- */
-const MAX_WASTED_MS = { version: 3000, account: 6000 };
+/** Expensive messages may take so much more for each message that is rendered. */
 const WASTED_FOR_EACH_MS = 10;
 const WASTED_WINDOW_MS = 60_000;
 const MAX_WASTEFUL = 2000;
@@ -31,6 +28,7 @@ export interface RendererOptions {
   threads?: number;
   /** Of one thread. */
   heapMib?: number;
+  cpuLimits?: CpuLimits;
   now: () => number;
   /** A thread was ended because of a template. */
   onStopped?: (template: TemplateToRender, why: string) => void;
@@ -51,6 +49,7 @@ interface Waste {
  */
 export class TemplateRenderer {
   readonly #options: RendererOptions;
+  readonly #cpuLimits: CpuLimits;
   readonly #queue: FairQueue;
   readonly #idle: RenderThread[];
   readonly #threads: readonly RenderThread[];
@@ -60,9 +59,11 @@ export class TemplateRenderer {
 
   constructor(options: RendererOptions) {
     const { threads = Math.max(2, Math.min(4, availableParallelism() - 1)) } = options;
-    const { heapMib = MAX_HEAP_MIB } = options;
+    const { heapMib = MAX_HEAP_MIB, cpuLimits = CPU_LIMITS } = options;
     this.#options = options;
-    this.#threads = Array.from({ length: threads }, () => new RenderThread(heapMib));
+    this.#cpuLimits = cpuLimits;
+    const newThread = () => new RenderThread({ heapMib, maxJobCpuMs: cpuLimits.job });
+    this.#threads = Array.from({ length: threads }, newThread);
     this.#idle = [...this.#threads];
     this.#queue = new FairQueue({
       ...{ concurrency: threads, concurrencyPerAccount: Math.max(1, threads - 1) },
@@ -168,8 +169,8 @@ export class TemplateRenderer {
     const { version, account } = namesOf(template);
     const now = this.#options.now();
     return Math.max(
-      pauseOf(this.#wasted.get(version), { maxMs: MAX_WASTED_MS.version, now }),
-      pauseOf(this.#wasted.get(account), { maxMs: MAX_WASTED_MS.account, now }),
+      pauseOf(this.#wasted.get(version), { maxMs: this.#cpuLimits.version, now }),
+      pauseOf(this.#wasted.get(account), { maxMs: this.#cpuLimits.account, now }),
     );
   }
 

@@ -120,7 +120,12 @@ test('at most 10,000 messages wait; the others are tried again', async () => {
   const provider = inapp();
   const { promise, resolve } = Promise.withResolvers<undefined>();
   before = () => promise;
-  const sent = Array.from({ length: 10_600 }, (_, at) => message({ messageId: `t1.key-${at}` }));
+  const sent = Array.from({ length: 10_600 }, (_, at) =>
+    message({
+      messageId: `t1.key-${at}`,
+      to: { kind: 'inbox', accountId: 1, userId: `u${at % 500}` },
+    }),
+  );
   const answers = sent.map((one) => provider.send(one, { signal: NEVER }));
   const last = await answers.at(-1);
   expect(last).toMatchObject({ kind: 'retry', detail: expect.stringContaining('10000') as string });
