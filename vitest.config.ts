@@ -17,7 +17,8 @@ export default defineConfig({
             '{eslint,schemas,events,platform,ingest,audiences,messaging,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
             'test/documents/**/*.test.ts',
           ],
-          testTimeout: 30_000,
+          // Far above what any takes: other work on the machine must not end one.
+          ...{ testTimeout: 60_000, hookTimeout: 60_000 },
         },
       },
       ...['contract', 'integration', 'guarantees'].map((name) => ({
