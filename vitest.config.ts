@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-const slow = { testTimeout: 120_000, hookTimeout: 120_000 };
+const slow = {
+  ...{ testTimeout: 120_000, hookTimeout: 120_000 },
+  expect: { poll: { timeout: 20_000 } },
+};
 
 /**
  * Unit tests are in the folder of the code and need no stack; the others use the running stack of
@@ -18,7 +21,7 @@ export default defineConfig({
             'test/documents/**/*.test.ts',
           ],
           // Far above what any takes: other work on the machine must not end one.
-          ...{ testTimeout: 60_000, hookTimeout: 60_000 },
+          ...{ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
         },
       },
       ...['contract', 'integration', 'guarantees'].map((name) => ({

@@ -37,7 +37,7 @@ it('a network gets no more connections than its share, until one of them is clos
     ...['kept', 'kept', 'kept', 'closed'],
   ]);
   sockets.find((socket) => !socket.destroyed)?.destroy();
-  await vi.waitFor(async () => expect(await open()).toBe('kept'));
+  await vi.waitFor(async () => expect(await open()).toBe('kept'), { timeout: 20_000 });
 });
 
 it('a trusted proxy has as many as it needs', async () => {

@@ -178,7 +178,9 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
     const own = Array.from({ length: 8 }, () =>
       deliver().then(([status]) => void answered.push(status)),
     );
-    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]));
+    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]), {
+      timeout: 20_000,
+    });
     connection = connected({ id: 2, accountId: 9, sealed: null, source: 'hosted_storefront' });
     expect((await deliver())[0]).toBe(401);
     held.resolve(undefined);
@@ -198,7 +200,9 @@ describe('a fault on our side is answered 503, never 4xx (ARCHITECTURE.md, G4)',
     const flood = Array.from({ length: 8 }, () =>
       deliver().then(([status]) => void answered.push(status)),
     );
-    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]));
+    await vi.waitFor(() => expect(answered).toEqual([503, 503, 503, 503, 503]), {
+      timeout: 20_000,
+    });
     [lookup, knownAccount] = [Promise.resolve(), 9];
     connection = connected({ id: 2, accountId: 9, sealed: null, source: 'hosted_storefront' });
     expect((await deliver())[0]).toBe(401);

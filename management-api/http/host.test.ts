@@ -149,18 +149,21 @@ describe('what one account may have in progress', () => {
         body: JSON.stringify(FUNNEL),
       });
     const pending = [ask(), ask()];
-    await vi.waitFor(() => expect(gates).toHaveLength(2));
+    await vi.waitFor(() => expect(gates).toHaveLength(2), { timeout: 20_000 });
     const refusal = await funnel();
     expect([refusal.statusCode, refusal.headers['retry-after'], refusal.json()]).toEqual([
       ...[429, '60', { error: WAIT }],
     ]);
     gates.shift()?.();
-    await vi.waitFor(async () => {
-      pending.push(ask());
-      expect(
-        (await Promise.race([pending.at(-1), vi.waitUntil(() => gates.length === 2)])) as unknown,
-      ).toBe(true);
-    });
+    await vi.waitFor(
+      async () => {
+        pending.push(ask());
+        expect(
+          (await Promise.race([pending.at(-1), vi.waitUntil(() => gates.length === 2)])) as unknown,
+        ).toBe(true);
+      },
+      { timeout: 20_000 },
+    );
     for (const open of gates) open();
     const answers = await Promise.all(pending);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);

@@ -130,7 +130,10 @@ it('is not ready while PostgreSQL does not answer, and goes on when it does', as
   const { planner, stop } = plannerOf({
     database: { query } as unknown as Pick<Database, 'query'>,
   });
-  await vi.waitFor(() => expect(planner.problems()[0]).toContain('cannot be read from PostgreSQL'));
+  await vi.waitFor(
+    () => expect(planner.problems()[0]).toContain('cannot be read from PostgreSQL'),
+    { timeout: 20_000 },
+  );
   isDown = false;
   await untilState(id, 'sending');
   expect(planner.problems()).toEqual([]);

@@ -124,7 +124,7 @@ describe('an attempt at a server that', () => {
     const stop = new AbortController();
     const { port, commands } = await scriptedServer({ MAIL: 'silent' });
     const answer = send(open(port), stop.signal);
-    await vi.waitUntil(() => commands.some((line) => line.startsWith('MAIL')));
+    await vi.waitUntil(() => commands.some((line) => line.startsWith('MAIL')), { timeout: 20_000 });
     stop.abort();
     expect(await answer).toMatchObject({ kind: 'retry' });
   });
