@@ -1,7 +1,6 @@
 import type { Context } from 'liquidjs';
 import { MAX_CPU_MS, MAX_RENDERED_NODES } from './limits.ts';
 
-/** Asking for the time of a core takes about 1 µs. */
 const NODES_BETWEEN_CHECKS = 256;
 
 /** What one message may cost. Throws when it is used up. */

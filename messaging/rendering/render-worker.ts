@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CompiledPart } from './compile.ts';
 import { CompiledTemplates } from './compiled-templates.ts';
+import { coreClock } from './core-clock.ts';
 import { UnusableTemplate } from './problem.ts';
 import { renderMessage } from './render-message.ts';
 import { READY, type RenderedJob, type RenderJob, type ThreadData } from './thread-messages.ts';
@@ -12,6 +13,7 @@ const EXPENSIVE_MS = 50;
 
 const progress = new Int32Array((workerData as ThreadData).progress);
 const templates = new CompiledTemplates();
+const cpuMs = coreClock({ core: usedMs, wall: () => performance.now() });
 
 parentPort?.on('message', (job: RenderJob) => parentPort?.postMessage(renderSlice(job)));
 parentPort?.postMessage(READY);
@@ -44,7 +46,7 @@ function partsOf(job: RenderJob): readonly CompiledPart[] | { error: string } {
 }
 
 /** Time of a core that this thread has used, ms. */
-function cpuMs(): number {
+function usedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
