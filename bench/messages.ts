@@ -1,5 +1,5 @@
 /**
- * node bench/messages.ts [--people 100000] [--channels push,email]
+ * node bench/messages.ts [--people 100000] [--channels push,email] [--profile FOLDER]
  *
  * Messages per second of the dispatcher and a core of it: from chunks in Kafka to outcomes in
  * PostgreSQL, to a receiver that answers at once over HTTP/2 (APNs) or SMTP, and bare loops to the
@@ -23,15 +23,21 @@ import { SendingAccount } from './messages/sending-account.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench messages -- [--people N] [--channels push,email]',
+  usage: 'bench messages -- [--people N] [--channels push,email] [--profile FOLDER]',
   options: {
     people: { type: 'string', default: '100000' },
     channels: { type: 'string', default: 'push,email' },
+    profile: { type: 'string', default: '' },
   },
 });
 const people = Number(values.people);
 const CONCURRENCY = 500;
 const MAIL_CONNECTIONS = 50;
+/** Waits end then, ms: of the plan, and between two outcomes. */
+const STALLED_MS = 60_000;
+/** CPU profiles of the dispatcher's threads are written there. */
+const profiling =
+  values.profile === '' ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` };
 
 const ready = readyStack();
 const database = new pg.Pool({ connectionString: ready.database_url, max: 2 });
@@ -113,13 +119,19 @@ async function measureDispatcher(
   const campaign = await account.campaign(channel, content, sender);
   const runId = await campaign.send();
   await until('the run to be planned', () => account.isPlanned(runId));
-  const dispatchers = await DispatcherProcesses.start(1, { ports: [port], env });
+  report(`${what}: planned`);
+  const dispatchers = await DispatcherProcesses.start(1, {
+    ports: [port],
+    env: { ...env, ...profiling },
+  });
+  report(`${what}: the dispatcher runs`);
   try {
     const pids = new Map([['dispatcher', dispatchers.pids[0] ?? 0]]);
-    await until('the first outcome', async () => (await account.finished(runId)) > 0);
+    const outcomes = { account, runId, dispatchers };
+    await untilFinished(1, outcomes);
     const [began, before] = [performance.now(), await account.finished(runId)];
     const use = ProcessUse.watch(pids);
-    await until('all outcomes', async () => (await account.finished(runId)) >= people);
+    await untilFinished(people, outcomes);
     const seconds = (performance.now() - began) / 1000;
     const [used] = use.read();
     const { stats } = await campaign.show();
@@ -156,10 +168,35 @@ function addRow(
   });
 }
 
+/** Waits until so many recipients have an outcome; rejects when none gets one for long. */
+async function untilFinished(
+  wanted: number,
+  {
+    account,
+    runId,
+    dispatchers,
+  }: { account: SendingAccount; runId: number; dispatchers: DispatcherProcesses },
+): Promise<void> {
+  let [finished, changedAt] = [0, performance.now()];
+  for (;;) {
+    const now = await account.finished(runId);
+    if (now >= wanted) return;
+    if (now !== finished) [finished, changedAt] = [now, performance.now()];
+    if (performance.now() - changedAt > STALLED_MS)
+      throw new Error(`${finished} of ${people} have an outcome; ${dispatchers.logs}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 function until(waitingFor: string, holds: () => Promise<boolean>): Promise<true> {
-  return eventually({ ms: 900_000, every: 20, waitingFor }, async () =>
+  return eventually({ ms: STALLED_MS, every: 20, waitingFor }, async () =>
     (await holds()) ? true : undefined,
   );
+}
+
+/** Progress, apart from the table. */
+function report(what: string): void {
+  process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${what}\n`);
 }
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {

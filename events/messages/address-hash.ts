@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** 128 bits in hexadecimal digits. */
 const DIGITS = 32;
@@ -14,5 +14,5 @@ export function messageAddressHash(of: {
 }): string {
   if (of.address === '') return '';
   const text = `${of.accountId}\0${of.channel}\0${of.address}`;
-  return createHash('sha256').update(text).digest('hex').slice(0, DIGITS);
+  return hash('sha256', text).slice(0, DIGITS);
 }

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * Hash of a canonical person in ids of messages, and the order in which a run sends: 32 hexadecimal
  * digits of SHA-256. In ClickHouse: `substring(lower(hex(SHA256(person_id))), 1, 32)`.
  */
 export function personKey(personId: string): string {
-  return createHash('sha256').update(personId).digest('hex').slice(0, 32);
+  return hash('sha256', personId).slice(0, 32);
 }
 
 /** One message of a campaign's run to one person (MESSAGING.md, Event-sourced). */

@@ -1,10 +1,11 @@
+import { createSecretKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ERASED, type MessageOutcome } from '../../schemas/records.ts';
 import { ContextReader, normaliseEvent } from '../normalise.ts';
 import { UserAgentCache } from '../user-agent.ts';
 import { outcomeEventId, platformEvent } from './platform-event.ts';
 
-const KEY = Buffer.alloc(32, 7);
+const KEY = createSecretKey(Buffer.alloc(32, 7));
 const SENT: MessageOutcome = {
   ...{ account_id: 9, message_id: 'c3.5.0f', campaign_id: 3, run_id: 5, template_id: 7 },
   ...{ template_version: 2, channel: 'email', category: 'marketing', person_id: 'p' },
@@ -71,7 +72,7 @@ describe('the event of an outcome', () => {
 describe('the id of the event of an outcome', () => {
   it('is the same whenever it is made, one for each message of each account', () => {
     const id = outcomeEventId(SENT, KEY);
-    expect(outcomeEventId({ ...SENT }, Buffer.from(KEY))).toBe(id);
+    expect(outcomeEventId({ ...SENT }, createSecretKey(KEY.export()))).toBe(id);
     expect(id).toMatch(/^message\.[A-Za-z0-9_-]{32}$/);
     const others = [
       { message_id: 'c3.5.0e' },
@@ -82,6 +83,6 @@ describe('the id of the event of an outcome', () => {
   });
 
   it('cannot be made without the key of the installation', () => {
-    expect(outcomeEventId(SENT, Buffer.alloc(32, 8))).not.toBe(outcomeEventId(SENT, KEY));
+    expect(outcomeEventId(SENT, createSecretKey(Buffer.alloc(32, 8)))).not.toBe(outcomeEventId(SENT, KEY));
   });
 });

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import {
   MESSAGE_STATUSES,
   type MessageOutcome,
@@ -42,7 +42,7 @@ export interface PlatformEvent {
  */
 export function outcomeEventId(
   { account_id, message_id }: Pick<MessageOutcome, 'account_id' | 'message_id'>,
-  key: Buffer,
+  key: KeyObject,
 ): string {
   const mac = createHmac('sha256', key).update(`${account_id}\0${message_id}`).digest();
   return `message.${mac.subarray(0, ID_BYTES).toString('base64url')}`;
@@ -52,7 +52,7 @@ export function outcomeEventId(
  * The event `message_sent`, `message_failed` or `message_withheld`. Undefined: the message was
  * skipped, or its person was erased.
  */
-export function platformEvent(outcome: Outcome, key: Buffer): PlatformEvent | undefined {
+export function platformEvent(outcome: Outcome, key: KeyObject): PlatformEvent | undefined {
   const { channel, category, reason } = outcome;
   const status = MESSAGE_STATUSES.find((known) => known === outcome.status);
   const event = status && EVENTS[status];

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { REF_BYTES, type TrackingTokens } from '../../events/channels/tracking-token.ts';
 import type { EmailTracking, RenderedContent } from '../providers/provider.ts';
 
@@ -14,7 +14,7 @@ export interface TrackingSettings {
  * prepared, so that an attempt that is repeated adds no row and keeps its links.
  */
 export function trackingRef(messageId: string): Buffer {
-  return createHash('sha256').update(`tracking\0${messageId}`).digest().subarray(0, REF_BYTES);
+  return hash('sha256', `tracking\0${messageId}`, 'buffer').subarray(0, REF_BYTES);
 }
 
 interface TrackedEmail {

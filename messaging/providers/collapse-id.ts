@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * 32 base64url characters of the hash of a message id. Push services and devices replace a message
@@ -6,5 +6,5 @@ import { createHash } from 'node:crypto';
  * of web push it may not be longer (RFC 8030, 5.4).
  */
 export function collapseId(messageId: string): string {
-  return createHash('sha256').update(messageId).digest('base64url').slice(0, 32);
+  return hash('sha256', messageId, 'base64url').slice(0, 32);
 }

@@ -4,6 +4,7 @@ import { READY, type RenderedJob, type RenderJob, type ThreadData } from './thre
 /** A machine without a free core is not the template's fault, but every wait ends. */
 const MAX_JOB_MS = 60_000;
 const CHECK_MS = 250;
+const NONE: NodeJS.CpuUsage = { user: 0, system: 0 };
 /** Of a thread: templates, and the messages of one job. */
 export const MAX_HEAP_MIB = 256;
 
@@ -35,7 +36,6 @@ export class RenderThread {
     const worker = await (this.#worker ??= this.#start());
     // Only a thread that works keeps the process alive.
     worker.ref();
-    const before = await worker.cpuUsage();
     const { maxJobCpuMs } = this.#limits;
     return await new Promise<ThreadResult>((resolve, reject) => {
       const began = performance.now();
@@ -59,8 +59,11 @@ export class RenderThread {
         const [index = 0] = new Int32Array(this.#progress);
         stop({ kind: 'ended', index, why, wastedMs: maxJobCpuMs });
       };
+      let before: Promise<NodeJS.CpuUsage> | undefined;
       const check = async () => {
-        const used = await worker.cpuUsage(before).catch(() => before);
+        // Asked for when the first check is due: most jobs end earlier.
+        before ??= worker.cpuUsage();
+        const used = await before.then((then) => worker.cpuUsage(then)).catch(() => NONE);
         const isHanging = (used.user + used.system) / 1000 > maxJobCpuMs;
         if (isHanging) end('it took too long');
         else if (performance.now() - began > MAX_JOB_MS) stop({ kind: 'lost' });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Header } from '../../../platform/http2/header-decoder.ts';
 import { collapseId } from '../collapse-id.ts';
 import type { ProviderMessage } from '../provider.ts';
@@ -41,7 +41,7 @@ export function apnsMessage(message: ProviderMessage, token: string): ApnsMessag
 
 /** A UUID of the message to the device, the same in each attempt. */
 function apnsId(messageId: string, token: string): string {
-  const hex = createHash('sha256').update(`${messageId}\n${token}`).digest('hex');
+  const hex = hash('sha256', `${messageId}\n${token}`);
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`]
     .concat(hex.slice(20, 32))
     .join('-');

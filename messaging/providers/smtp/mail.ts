@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { domainOf, type Mailbox } from './config.ts';
 import { displayName, headerText } from './header-text.ts';
 
@@ -25,7 +25,7 @@ const MAX_DOT_ATOM = 80;
 /** A message id as the left side of a Message-ID and as an envelope id. */
 export function mailIdOf(messageId: string): string {
   if (messageId.length <= MAX_DOT_ATOM && DOT_ATOM.test(messageId)) return messageId;
-  return createHash('sha256').update(messageId).digest('hex').slice(0, 32);
+  return hash('sha256', messageId).slice(0, 32);
 }
 
 /**

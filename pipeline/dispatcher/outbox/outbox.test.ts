@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { transactionalMessageId } from '../../../events/messages/message-id.ts';
@@ -17,7 +18,7 @@ import { OutboxStore } from './outbox-store.ts';
 import { openOutbox, type Outbox } from './outbox.ts';
 
 let postgres: MigratedDatabase;
-let eventKey: Buffer;
+let eventKey: KeyObject;
 let published: LogRecord[];
 /** Throws for records that Kafka refuses. */
 let refuse: (records: readonly LogRecord[]) => void;

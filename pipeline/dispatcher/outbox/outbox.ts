@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, type KeyObject } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { frameOutcomes, splitOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
 import { EventWriter } from '../../../ingest/event-writer.ts';
@@ -76,7 +76,7 @@ class OutboxLoop {
   readonly #metrics: OutboxMetrics;
   readonly #ending = new AbortController();
   readonly #wake = new WakeSignal();
-  #eventKey: Buffer | undefined;
+  #eventKey: KeyObject | undefined;
 
   constructor(deps: OutboxDeps) {
     const { database, owner, publisher, registry } = deps;
@@ -135,7 +135,7 @@ class OutboxLoop {
   /** One of the rows that failed together may be the reason. */
   async #publishAlone(
     rows: readonly OutboxRow[],
-    { eventKey, error }: { eventKey: Buffer; error: unknown },
+    { eventKey, error }: { eventKey: KeyObject; error: unknown },
   ): Promise<void> {
     const { log } = this.#deps;
     let refused = 0;
@@ -158,7 +158,7 @@ class OutboxLoop {
     }
   }
 
-  async #publish(rows: readonly OutboxRow[], eventKey: Buffer): Promise<void> {
+  async #publish(rows: readonly OutboxRow[], eventKey: KeyObject): Promise<void> {
     const { publisher, now } = this.#deps;
     const { outcomes, unreadable } = this.#read(rows);
     const publish: LogPublisher['publish'] = (records) => publisher.publish(records);

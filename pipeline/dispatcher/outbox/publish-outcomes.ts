@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { platformEvent, type PlatformEvent } from '../../../events/messages/platform-event.ts';
 import type { EventsToWrite, EventWriter } from '../../../ingest/event-writer.ts';
 import type { LogRecord } from '../../../ingest/log-record.ts';
@@ -16,7 +17,7 @@ export interface PublishPorts {
   publish: (records: readonly LogRecord[]) => Promise<readonly LogRecord[]>;
   writer: Pick<EventWriter, 'write'>;
   /** platform/messages/event-key.ts */
-  eventKey: Buffer;
+  eventKey: KeyObject;
   /** ms since the epoch */
   now: () => number;
 }

@@ -3,6 +3,7 @@ import type { DeliveryReports } from '../../../messaging/delivery/delivery-repor
 import { PART_REFUSED } from '../../../messaging/senders/joined-provider.ts';
 import { deliver, type Delivery } from '../../../messaging/delivery/deliver.ts';
 import type { OpenSender } from '../../../messaging/senders/senders.ts';
+import { onAbort } from '../../../platform/on-abort.ts';
 import type { SenderAnswer } from '../senders/sender-gate.ts';
 import type { CallAnswer, PreparedMessage } from '../worker/ports.ts';
 
@@ -59,13 +60,13 @@ function boundedDelivery({ sender, message: { messages }, signal }: ProviderCall
       timer = setTimeout(() => unknown('the provider did not answer'), END_MS);
     };
     let timer = setTimeout(abort, LIMIT_MS);
-    signal.addEventListener('abort', abort);
+    const stopListening = onAbort(signal, abort);
     if (signal.aborted) abort();
     deliver(sender.provider, messages, { signal: calling.signal })
       .then(resolve, () => unknown('the call failed'))
       .finally(() => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', abort);
+        stopListening();
       });
   });
 }

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Channel } from '../../../events/channels/channel-change.ts';
 import type { CampaignDefinition } from '../../../messaging/campaigns/definition.ts';
@@ -39,8 +38,6 @@ export function openRecipients(deps: RecipientsDeps): OpenChunkPorts {
   });
   const ports: PreparePorts = { ...deps, resolve: (wanted) => groups.call(wanted) };
   return async ({ leased, sender, ...calling }) => {
-    // Each open call listens.
-    setMaxListeners(0, calling.signal);
     const facts = await factsOf(leased, templates);
     const { accountId, channel, category } = facts;
     const { reports } = deps.delivery;
