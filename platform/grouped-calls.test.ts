@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GroupedCalls, GroupOverloaded } from './grouped-calls.ts';
 
 /** A store whose statements end when the test says so. */
@@ -18,6 +18,9 @@ function heldStore() {
   };
   return { statements, run, end };
 }
+afterEach(() => {
+  vi.useRealTimers();
+});
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('concurrent calls', () => {
@@ -53,6 +56,35 @@ describe('concurrent calls', () => {
     await end(0);
     await end(2);
     expect(await Promise.all(calls)).toEqual([10, 20, 30, 40, 50]);
+  });
+
+  it('begin statements at intervals, but a full one at once and the first after a pause', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const statements: number[][] = [];
+    const run = (inputs: number[]) => {
+      statements.push(inputs);
+      return Promise.resolve(inputs);
+    };
+    const group = new GroupedCalls({ run, max: 3, concurrency: 2, intervalMs: 10 });
+    const call = async (...inputs: number[]) => {
+      const calls = inputs.map((input) => group.call(input));
+      await vi.advanceTimersByTimeAsync(0);
+      return calls;
+    };
+    const calls = await call(1);
+    expect(statements).toEqual([[1]]);
+    await vi.advanceTimersByTimeAsync(4);
+    calls.push(...(await call(2)), ...(await call(3)));
+    expect(statements).toEqual([[1]]);
+    await vi.advanceTimersByTimeAsync(6);
+    expect(statements).toEqual([[1], [2, 3]]);
+    calls.push(...(await call(4, 5, 6, 7)));
+    expect(statements.slice(2)).toEqual([[4, 5, 6]]);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(statements.slice(3)).toEqual([[7]]);
+    calls.push(...(await call(8)));
+    expect(statements.slice(4)).toEqual([[8]]);
+    expect(await Promise.all(calls)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it('that are too many are refused at once', async () => {

@@ -1,3 +1,5 @@
+import { delay } from './backoff.ts';
+
 /** Too many calls are waiting; callers treat the store as unreachable. */
 export class GroupOverloaded extends Error {
   override readonly name = 'GroupOverloaded';
@@ -12,6 +14,11 @@ interface GroupOptions<Input, Output> {
   concurrency?: number;
   /** Calls that wait for a run; further ones reject with GroupOverloaded. */
   maxWaiting?: number;
+  /**
+   * Between the beginnings of two runs, ms, unless `max` inputs wait: for statements that cost much
+   * and hardly more for several inputs. A call after a pause waits for nothing.
+   */
+  intervalMs?: number;
 }
 
 interface Waiting<Input, Output> {
@@ -33,6 +40,7 @@ export class GroupedCalls<Input, Output> {
   readonly #options: GroupOptions<Input, Output>;
   readonly #waiting: Waiting<Input, Output>[] = [];
   #running = 0;
+  #beganAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: GroupOptions<Input, Output>) {
     this.#options = options;
@@ -53,8 +61,15 @@ export class GroupedCalls<Input, Output> {
     this.#running++;
     // What is called in the same turn belongs to one group.
     await Promise.resolve();
-    while (this.#waiting.length > 0)
-      await this.#runGroup(this.#waiting.splice(0, this.#options.max ?? MAX));
+    while (this.#waiting.length > 0) {
+      const early = this.#beganAt + (this.#options.intervalMs ?? 0) - performance.now();
+      const { max = MAX } = this.#options;
+      if (early > 0 && this.#waiting.length < max) await delay(early);
+      else {
+        this.#beganAt = performance.now();
+        await this.#runGroup(this.#waiting.splice(0, max));
+      }
+    }
     this.#running--;
   }
 

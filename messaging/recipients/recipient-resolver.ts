@@ -3,8 +3,11 @@ import type { RecipientDeps } from './resolve-recipients.ts';
 import { resolveMany } from './resolve-recipients.ts';
 import type { Resolved, WantedRecipient } from './resolved.ts';
 
-/** Recipients that are looked up together, and groups of them at a time. */
-const GROUP = { max: 100, concurrency: 2 };
+/**
+ * Recipients that are looked up together, and groups of them at a time. ClickHouse needs some ms of
+ * a core for a group, whether of one recipient or of many.
+ */
+const GROUP = { max: 100, concurrency: 2, intervalMs: 15 };
 /** Longest look-up, ms. */
 const LIMIT_MS = 8000;
 

@@ -7,6 +7,8 @@ import { writeChunks, type LeaseTerms } from './write-chunks.ts';
 
 /** Writes of one statement. */
 const MAX_WRITES = 64;
+/** Between two statements, ms: what chunks have to write meanwhile is one statement. */
+const INTERVAL_MS = 5;
 
 /**
  * Gathers the writes of all chunks of the process into one statement at a time, and repeats it
@@ -22,7 +24,7 @@ export function chunkWriter(
     isFinal: isAboutValues,
   };
   const group = new GroupedCalls<ChunkWrite, WriteAnswer>({
-    max: MAX_WRITES,
+    ...{ max: MAX_WRITES, intervalMs: INTERVAL_MS },
     run: (writes) => retryUntilAborted(retries, () => writeChunks(database, writes, terms)),
   });
   return (write) => group.call(write);
