@@ -1,10 +1,11 @@
 /**
- * node bench/campaign.ts [--people 1000000] [--rate 2000]
+ * node bench/campaign.ts [--people 1000000] [--rate 2000] [--seconds N]
  *
  * A campaign with a template of five variables by e-mail to a server that keeps nothing, from the
  * request to the last outcome in ClickHouse: messages a second, CPU and memory of each part; and
  * single events at a rate beside it, whose latencies are compared with those before. The dispatcher
- * is a process of its own instead of the stack's (RAVAND_HOME).
+ * is a process of its own instead of the stack's (RAVAND_HOME). --seconds: what was sent until then
+ * is measured, and the campaign is cancelled.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -22,13 +23,18 @@ import { pidsByName } from './server-process.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench campaign -- [--people N] [--rate N]',
+  usage: 'bench campaign -- [--people N] [--rate N] [--seconds N]',
   options: {
     people: { type: 'string', default: '1000000' },
     rate: { type: 'string', default: '2000' },
+    seconds: { type: 'string', default: '3600' },
   },
 });
-const [people, rate] = [Number(values.people), Number(values.rate)];
+const [people, rate, limit] = [values.people, values.rate, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+];
 /** Time of each measurement of latencies, ms: many of them make the campaign's. */
 const ROUND_MS = 15_000;
 
@@ -60,25 +66,19 @@ try {
   const runId = await campaign.send();
   const state = { isOver: false };
   const beside = measureEventsUntil(() => state.isOver);
-  const until = (waitingFor: string, holds: () => Promise<boolean>) =>
-    eventually({ ms: 3_600_000, every: 500, waitingFor }, async () =>
-      (await holds()) ? true : undefined,
-    );
-  await until('all outcomes', async () => (await account.finished(runId)) >= people);
-  const seconds = (performance.now() - began) / 1000;
-  const { accountId } = account.owner.account;
-  await until('all rows', async () => (await storedMessageCount(client, accountId)) >= people);
-  const visible = (performance.now() - began) / 1000;
+  const isLate = () => performance.now() - began > limit * 1000;
+  await until('all outcomes', async () => isLate() || (await account.finished(runId)) >= people);
+  const [seconds, finished] = [(performance.now() - began) / 1000, await account.finished(runId)];
+  const used = use.read();
   state.isOver = true;
   const during = await beside;
-  const { stats } = await campaign.show();
-  console.log(JSON.stringify({ people, seconds, visible, per_second: people / seconds, stats }));
+  const per_second = Math.round(finished / seconds);
+  console.log(JSON.stringify({ people, finished, seconds, per_second }));
   console.table(
-    use
-      .read()
+    used
       .map(({ name, cpu, mb }) => ({
         ...{ part: name, 'CPU s': Math.round(cpu), 'MB at most': mb },
-        'CPU µs a message': Math.round((cpu / people) * 1e6),
+        'CPU µs a message': Math.round((cpu / finished) * 1e6),
       }))
       .toSorted((a, b) => b['CPU s'] - a['CPU s']),
   );
@@ -86,6 +86,13 @@ try {
     { events: 'before', ...before },
     { events: 'beside the campaign', ...during },
   ]);
+  if (finished < people) await campaign.operate('cancel');
+  await until('all outcomes', async () => (await account.finished(runId)) >= people);
+  const { accountId } = account.owner.account;
+  if (finished >= people)
+    await until('all rows', async () => (await storedMessageCount(client, accountId)) >= people);
+  const ended = (performance.now() - began) / 1000;
+  console.log(JSON.stringify({ ended, stats: (await campaign.show()).stats }));
 } finally {
   await dispatchers.close();
   await account.remove();
@@ -94,6 +101,12 @@ try {
   await client.close();
 }
 process.exit(0);
+
+function until(waitingFor: string, holds: () => Promise<boolean>): Promise<true> {
+  return eventually({ ms: 3_600_000, every: 500, waitingFor }, async () =>
+    (await holds()) ? true : undefined,
+  );
+}
 
 interface Measured {
   answered: number;

@@ -1,10 +1,10 @@
 /**
  * node bench/messages.ts [--people 100000] [--channels push,email] [--profile FOLDER]
  *
- * Messages per second of the dispatcher and a core of it: from chunks in Kafka to outcomes in
+ * Messages per second of the dispatcher and a core of it: from chunks in its queue to outcomes in
  * PostgreSQL, to a receiver that answers at once over HTTP/2 (APNs) or SMTP, and bare loops to the
  * same receivers in the same run. The dispatcher is a process of its own instead of the stack's
- * (RAVAND_HOME), and begins when all chunks are written.
+ * (RAVAND_HOME); the run is paused until it has copied all chunks. --profile: CPU profiles of it.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -119,15 +119,18 @@ async function measureDispatcher(
   const campaign = await account.campaign(channel, content, sender);
   const runId = await campaign.send();
   await until('the run to be planned', () => account.isPlanned(runId));
+  await campaign.operate('pause');
   report(`${what}: planned`);
   const dispatchers = await DispatcherProcesses.start(1, {
     ports: [port],
     env: { ...env, ...profiling },
   });
-  report(`${what}: the dispatcher runs`);
   try {
     const pids = new Map([['dispatcher', dispatchers.pids[0] ?? 0]]);
     const outcomes = { account, runId, dispatchers };
+    await until('all chunks in the queue', async () => (await account.queued(runId)) >= people);
+    report(`${what}: queued`);
+    await campaign.operate('resume');
     await untilFinished(1, outcomes);
     const [began, before] = [performance.now(), await account.finished(runId)];
     const use = ProcessUse.watch(pids);

@@ -2,10 +2,9 @@
  * node bench/transactional.ts [--rate 500] [--seconds 20] [--accounts 1]
  *
  * POST /v1/messages at a fixed rate, whatever the answers do, beside a receiver that answers in
- * 5 ms: latencies, and CPU time of the management host. The host is a process of its own with the
- * settings of the stack (RAVAND_HOME); requests go over 64 connections.
+ * 5 ms: latencies, and CPU time of the management host and of the stack's parts. The host is a
+ * process of its own with the settings of the stack (RAVAND_HOME); requests go over 64 connections.
  */
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import pg from 'pg';
 import { parseLine } from '../cli/arguments.ts';
@@ -13,6 +12,8 @@ import { BotReceiver } from '../test/support/messages/bot-receiver.ts';
 import { MessageAccount } from '../test/support/messages/message-account.ts';
 import { MessageHost } from '../test/support/messages/message-host.ts';
 import { readyStack } from '../test/support/stack.ts';
+import { ProcessUse } from './messages/process-use.ts';
+import { pidsByName } from './server-process.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -42,9 +43,9 @@ try {
   const senders: Sender[] = [];
   for (let at = 0; at < (accountCount ?? 1); at++) senders.push(await makeSender(at));
   await load(senders, WARM_UP_S);
-  const cpu = cpuSeconds(host.pid);
+  const use = ProcessUse.watch(new Map([...(await pidsByName()), ['management host', host.pid]]));
   const measured = await load(senders, seconds ?? 20);
-  const used = cpuSeconds(host.pid) - cpu;
+  const used = use.read();
   console.table([
     {
       ...{ rate, accounts: accountCount, requests: measured.latencies.length },
@@ -52,9 +53,15 @@ try {
       ...{ 'p50 ms': percentile(measured.latencies, 0.5) },
       ...{ 'p95 ms': percentile(measured.latencies, 0.95) },
       ...{ 'p99 ms': percentile(measured.latencies, 0.99) },
-      'host CPU ms a message': Number(((used * 1000) / measured.latencies.length).toFixed(2)),
     },
   ]);
+  const cpuMs = (cpu: number) => Number(((cpu * 1000) / measured.latencies.length).toFixed(2));
+  console.table(
+    used
+      .map(({ name, cpu }) => ({ part: name, 'CPU ms a message': cpuMs(cpu) }))
+      .toSorted((a, b) => b['CPU ms a message'] - a['CPU ms a message'])
+      .slice(0, 8),
+  );
 } finally {
   agent.destroy();
   await host.close();
@@ -126,12 +133,6 @@ function post(key: string, body: string): Promise<{ status: number; text: string
     });
     asked.end(body);
   });
-}
-
-/** Time that a process has used, in user and system mode. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 function percentile(latencies: readonly number[], share: number): number {

@@ -63,6 +63,15 @@ export class SendingAccount {
     return rows[0]?.messages ?? 0;
   }
 
+  /** Recipients of the run's chunks that are in the dispatcher's queue. */
+  async queued(runId: number): Promise<number> {
+    const { rows } = await this.#servers.database.query<{ recipients: number }>(
+      'SELECT coalesce(sum(recipients), 0)::float8 AS recipients FROM message_chunks WHERE run_id = $1',
+      [runId],
+    );
+    return rows[0]?.recipients ?? 0;
+  }
+
   async isPlanned(runId: number): Promise<boolean> {
     const { rows } = await this.#servers.database.query<{ is_planned: boolean }>(
       'SELECT is_planned FROM campaign_runs WHERE id = $1',

@@ -83,6 +83,8 @@ describe('the id of the event of an outcome', () => {
   });
 
   it('cannot be made without the key of the installation', () => {
-    expect(outcomeEventId(SENT, createSecretKey(Buffer.alloc(32, 8)))).not.toBe(outcomeEventId(SENT, KEY));
+    expect(outcomeEventId(SENT, createSecretKey(Buffer.alloc(32, 8)))).not.toBe(
+      outcomeEventId(SENT, KEY),
+    );
   });
 });
