@@ -22,6 +22,8 @@ export default defineConfig({
           ],
           // Far above what any takes: other work on the machine must not end one.
           ...{ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
+          // Each process lives for a second: optimised machine code of PGlite is never paid back.
+          execArgv: ['--liftoff-only'],
         },
       },
       ...['contract', 'integration', 'guarantees'].map((name) => ({
