@@ -19,6 +19,8 @@ export interface Mail {
 
 /** Lines may have 998 characters; these are safe with what is put before them. */
 const MAX_LINE = 900;
+/** Of base64 (RFC 2045, 6.8). */
+const ENCODED_LINE = 76;
 const DOT_ATOM = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 const MAX_DOT_ATOM = 80;
 
@@ -90,7 +92,9 @@ function isSevenBit(text: string): boolean {
 }
 
 function base64(text: string): string {
-  return Buffer.from(text)
-    .toString('base64')
-    .replaceAll(/.{76}(?=.)/g, '$&\r\n');
+  const encoded = Buffer.from(text).toString('base64');
+  const lines: string[] = [];
+  for (let at = 0; at < encoded.length; at += ENCODED_LINE)
+    lines.push(encoded.slice(at, at + ENCODED_LINE));
+  return lines.join('\r\n');
 }
