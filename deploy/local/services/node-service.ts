@@ -14,7 +14,7 @@ const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
 };
 
 /**
- * Services that process every event or message. The others get a small young generation (MiB):
+ * Services that process every event. The others get a small young generation (MiB):
  * without one, each keeps up to 48 MiB of garbage.
  */
 const PER_EVENT: readonly string[] = [
@@ -23,9 +23,20 @@ const PER_EVENT: readonly string[] = [
   'events-sink',
   'profiles-sink',
   'identities-sink',
-  'dispatcher',
 ];
 export const SMALL_HEAP = ['--max-semi-space-size=2'];
+/**
+ * Of the dispatcher: what belongs to a message lives until its outcome is durable. In the young
+ * generation that is the default it would be copied twice and become old: a tenth more CPU and
+ * 50 MiB more.
+ */
+const LARGE_YOUNG_HEAP = ['--max-semi-space-size=32'];
+
+/** Options of node for a service. */
+export function heapOptions(name: string): readonly string[] {
+  if (name === 'dispatcher') return LARGE_YOUNG_HEAP;
+  return PER_EVENT.includes(name) ? [] : SMALL_HEAP;
+}
 
 interface ServiceContext {
   plan: StackPlan;
@@ -52,10 +63,7 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
     setting: undefined,
     launch: {
       command: process.execPath,
-      args: [
-        ...(PER_EVENT.includes(name) ? [] : SMALL_HEAP),
-        join(checkout, row.folder, 'main.ts'),
-      ],
+      args: [...heapOptions(name), join(checkout, row.folder, 'main.ts')],
       env: {
         RAVAND_HOME: env['RAVAND_HOME'] ?? '',
         ...settingsFor(reads, {

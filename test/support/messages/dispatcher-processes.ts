@@ -1,3 +1,4 @@
+import { heapOptions } from '../../../deploy/local/services/node-service.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { trackingKeys } from '../channels.ts';
 import { ravand, readyStack } from '../stack.ts';
@@ -51,8 +52,10 @@ export class DispatcherProcesses {
 
   async #start(at: number): Promise<void> {
     const instance = `dispatcher-test-${at}`;
+    const { NODE_OPTIONS = '' } = this.#env;
+    const options = [...heapOptions('dispatcher'), NODE_OPTIONS].join(' ').trim();
     const started = new ServiceProcess('pipeline/dispatcher/main.ts', {
-      env: { ...this.#env, KAFKA_INSTANCE_ID: instance },
+      env: { ...this.#env, KAFKA_INSTANCE_ID: instance, NODE_OPTIONS: options },
     });
     this.#processes[at] = started;
     await started.untilLogged(/"admin":/);
