@@ -176,11 +176,13 @@ describe('the host', () => {
   it('answers 503 above the limits of requests and of bytes', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const { port } = await listening({ maxRequests: 1, accept: () => held.then(() => ACCEPTED) });
+    const { events, port } = await listening({
+      maxRequests: 1,
+      accept: () => held.then(() => ACCEPTED),
+    });
     const [first, second] = [open(port), open(port)];
     first.socket.write(`${head(1)}x`);
-    await eventually(() => host.server.connections !== 0);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => events.active === 1);
     second.socket.write(`${head(1)}x`);
     await second.until('HTTP/1.1 503');
     release();

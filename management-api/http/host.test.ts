@@ -155,12 +155,11 @@ describe('what one account may have in progress', () => {
       ...[429, '60', { error: WAIT }],
     ]);
     gates.shift()?.();
+    const isAsked = () => vi.waitUntil(() => gates.length === 2, { timeout: 20_000 });
     await vi.waitFor(
       async () => {
         pending.push(ask());
-        expect(
-          (await Promise.race([pending.at(-1), vi.waitUntil(() => gates.length === 2)])) as unknown,
-        ).toBe(true);
+        expect((await Promise.race([pending.at(-1), isAsked()])) as unknown).toBe(true);
       },
       { timeout: 20_000 },
     );

@@ -72,11 +72,13 @@ describe('a request', () => {
       settings: { maxConcurrentStreams: 1 },
     });
     const pool = poolTo(port);
-    const first = post(pool, request('/1'), { timeoutMs: 200 });
-    const second = post(pool, request('/2'), { timeoutMs: 50 });
-    expect(await second).toEqual({
+    const stop = new AbortController();
+    const first = post(pool, request('/1'), { signal: stop.signal });
+    await until(() => received.length === 1);
+    expect(await post(pool, request('/2'), { timeoutMs: 50 })).toEqual({
       ...{ kind: 'not_sent', message: 'the server had no room in time' },
     });
+    stop.abort();
     expect(outcome(await first)).toBe('lost');
     expect(received.map(({ path }) => path)).toEqual(['/1']);
   });
@@ -186,7 +188,7 @@ describe('a request may have been processed, and is sent once,', () => {
     ],
   ])('%s', async (_, misbehave, message) => {
     const { port, received } = await http2Receiver(misbehave);
-    const result = await post(poolTo(port, { maxSessions: 2 }), request(), { timeoutMs: 300 });
+    const result = await post(poolTo(port, { maxSessions: 2 }), request(), { timeoutMs: 1500 });
     expect(result).toEqual({ kind: 'lost', message: expect.stringContaining(message) as string });
     expect(received).toHaveLength(1);
   });
@@ -259,7 +261,7 @@ describe('a request is not sent', () => {
   test('into a connection that was lost in silence: it is asked first', async () => {
     const { port, received } = await http2Receiver((one) => respond(one));
     const link = await cuttableLink(port);
-    const pool = poolTo(link.port, { quietMs: 30, pingMs: 50 });
+    const pool = poolTo(link.port, { quietMs: 30, pingMs: 1000 });
     expect(outcome(await post(pool))).toBe(200);
     link.freeze();
     await delay(60);
@@ -282,14 +284,17 @@ test('a request whose connection is lost in silence is lost before its time ends
 });
 
 test('a slow answer is waited for while the server answers PINGs', async () => {
-  const { port, sessions } = await http2Receiver((one) => setTimeout(() => respond(one), 300));
+  const { port, received, sessions } = await http2Receiver(() => undefined);
   let pings = 0;
-  const pool = poolTo(port, { quietMs: 20, pingMs: 100 });
+  const pool = poolTo(port, { quietMs: 20, pingMs: 1000 });
   const result = post(pool);
-  await until(() => sessions.length === 1);
+  await until(() => received.length === 1);
   sessions[0]?.on('ping', () => pings++);
+  const began = performance.now();
+  // Longer than a PING may take.
+  await until(() => pings > 5 && performance.now() - began > 1200);
+  respond(received[0] as ReceivedPost);
   expect(outcome(await result)).toBe(200);
-  expect(pings).toBeGreaterThan(1);
 });
 
 test('a connection without requests is closed, and opened again', async () => {
