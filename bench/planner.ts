@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseLine } from '../cli/arguments.ts';
 import { readAudience } from '../audiences/read.ts';
+import type { WriterHold } from '../ingest/writer-hold.ts';
 import { connectChunks } from '../pipeline/planner/chunks/publish-chunks.ts';
 import { recipientsReader } from '../pipeline/planner/chunks/read-recipients.ts';
 import { writeSlice, type SlicePorts } from '../pipeline/planner/chunks/write-slice.ts';
@@ -90,10 +91,17 @@ async function freeze(): Promise<void> {
   if (rows.people !== people) throw new Error(`${rows.people} people were frozen`);
 }
 
+/** The topic is the bench's own. */
+const NEVER_HELD: WriterHold = {
+  partitions: () => Promise.resolve(undefined),
+  run: (publish) => publish(),
+  close: () => Promise.resolve(),
+};
+
 /** All slices one after the other, as if no other run waited. */
 async function write(): Promise<void> {
   const chunks = await connectChunks({
-    ...{ settings, topic: name, clientId: 'bench', log, signal },
+    ...{ settings, topic: name, clientId: 'bench', log, signal, hold: NEVER_HELD },
     written: () => undefined,
   });
   const run: LeasedRun & { frozen: NonNullable<LeasedRun['frozen']> } = {

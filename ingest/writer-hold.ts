@@ -13,10 +13,10 @@ import type { Database } from '../platform/postgres/pool.ts';
 export interface WriterHold {
   /**
    * The recorded number of partitions, undefined when none is recorded. Waits while records are
-   * held; rejects when that takes too long.
+   * held, and at the start until that is known; rejects when that takes too long.
    */
   partitions(): Promise<number | undefined>;
-  /** Rejects while records are held. */
+  /** Rejects while records are held, and until it is known whether they are. */
   run<T>(publish: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -38,9 +38,14 @@ export function writerHold({
   const instance = randomBytes(8).toString('hex');
   const closing = new AbortController();
   let layout: LogLayout | undefined;
+  let isKnown = false;
   let inFlight = 0;
 
   const isHolding = () => layout !== undefined && isHeld(layout);
+  const obstacle = () => {
+    if (!isKnown) return 'the layout of the log is not known yet: records wait';
+    return isHolding() ? 'the layout of the log changes: records wait' : undefined;
+  };
   const row = new WriterRow(database);
   const poll = async () => {
     await row.write({
@@ -55,6 +60,7 @@ export function writerHold({
     const read = await readLayout(database);
     if (read) await useTopicNames(read);
     layout = read ?? layout;
+    isKnown = true;
   };
   const polling = (async () => {
     while (!closing.signal.aborted) {
@@ -67,15 +73,15 @@ export function writerHold({
   return {
     async partitions() {
       const until = performance.now() + WAIT;
-      while (isHolding()) {
-        if (performance.now() > until)
-          throw new Error('the layout of the log changes: records wait until that is done');
+      for (let why = obstacle(); why !== undefined; why = obstacle()) {
+        if (performance.now() > until) throw new Error(why);
         await delay(50, closing.signal);
       }
       return layout?.partitions;
     },
     async run(publish) {
-      if (isHolding()) throw new Error('the layout of the log changes: records wait');
+      const why = obstacle();
+      if (why !== undefined) throw new Error(why);
       inFlight++;
       try {
         return await publish();

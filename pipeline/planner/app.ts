@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { writerHold } from '../../ingest/writer-hold.ts';
 import { messageSettingsReader } from '../../messaging/settings/settings-store.ts';
 import type { AdminPages } from '../../platform/admin-server.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
@@ -42,7 +43,9 @@ export async function start(context: ServiceContext<PlannerConfig>): Promise<voi
   });
   const clickhouse = connectFreezes(context);
   const metrics = plannerMetrics(registry);
+  const hold = writerHold({ database, log, service: 'planner' });
   const chunks = await connectChunks({
+    hold,
     ...{ settings: config, topic: TOPIC.messagesPlanned, clientId: NAME, log, signal },
     written: (recipients) => metrics.recipientsWritten(recipients),
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { campaignMessageId, personKey } from '../../../events/messages/message-id.ts';
+import { writerHold } from '../../../ingest/writer-hold.ts';
 import { frameOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
 import {
   connectChunks,
@@ -38,9 +39,11 @@ beforeAll(async () => {
     [account],
   );
   campaign = Number(added?.id);
+  const log = createLog({ part: 'test', level: 'error' });
   publisher = await connectChunks({
     ...{ settings: stackKafka(), topic: TOPIC.messagesPlanned, clientId: 'test' },
-    ...{ log: createLog({ part: 'test', level: 'error' }), signal: new AbortController().signal },
+    ...{ log, signal: new AbortController().signal },
+    hold: writerHold({ database: postgres, log, service: 'test' }),
     written: () => undefined,
   });
 }, 60_000);
