@@ -22,7 +22,7 @@ async function runModel(options: ModelOptions): Promise<DispatchModel> {
     else if (draw < 0.04) run.isPaused = !run.isPaused;
     else if (draw < 0.043) model.revision++;
     else if (process && draw < 0.05) process.isEnding = !process.isEnding;
-    else if (process && draw < 0.0505) process.isExpired = true;
+    else if (draw < 0.0502) run.deadlineAt = model.now;
     else if (draw < 0.051) run.isCancelled = true;
     if (!(await model.step()) || draw > 0.99) model.now += Math.round(random() * 8000);
     expect(model.store.contradictions()).toEqual([]);
@@ -32,7 +32,6 @@ async function runModel(options: ModelOptions): Promise<DispatchModel> {
   for (const process of model.processes) {
     process.isSuspended = false;
     process.isEnding = false;
-    process.isExpired = false;
   }
   // What is under way ends in an outcome although the run stays paused.
   for (let step = 0; model.store.rows.some(({ state }) => openAttempts(state).length > 0); step++) {

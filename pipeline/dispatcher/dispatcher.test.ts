@@ -30,6 +30,10 @@ function change(runId: number, set: string): Promise<unknown> {
   return postgres.database.query(`UPDATE campaign_runs SET ${set} WHERE id = $1`, [runId]);
 }
 
+async function rows(text: string): Promise<Record<string, unknown>[]> {
+  return (await postgres.database.query<Record<string, unknown>>(text)).rows;
+}
+
 describe('a dispatcher', () => {
   it('sends each recipient of a run once', async () => {
     world.receivers.set(1, SENT);
@@ -185,6 +189,44 @@ describe('a dispatcher', () => {
     await world.untilCounted(7, 60);
     expect(await world.counts(7)).toEqual({ 'failed deadline': 60 });
   }, 30_000);
+
+  it('ends those who wait when the deadline of the run has passed, although their sender works', async () => {
+    world.receivers.set(1, SENT);
+    await world.addRun({ id: 7, accountId: 1, chunks: 40, recipients: 20, control: 3 });
+    await change(7, "deadline_at = now() - interval '1 second'");
+    await postgres.database.query(
+      "UPDATE message_chunks SET next_at = now() + interval '1 hour' WHERE chunk > 10",
+    );
+    world.open();
+    await world.untilCounted(7, 800);
+    expect(await world.counts(7)).toEqual({
+      'failed deadline': 680,
+      'withheld control_group': 120,
+    });
+    expect(world.called).toEqual([]);
+  });
+
+  it('sends past the deadline what waits for the limit of a sender that works', async () => {
+    world.receivers.set(1, { ...SENT, limits: { perSecond: 10, concurrency: 100 } });
+    await world.addRun({ id: 7, accountId: 1, chunks: 2, recipients: 20 });
+    await change(7, "deadline_at = now() + interval '3 seconds'");
+    world.open();
+    await world.untilCounted(7, 40);
+    expect(await world.counts(7)).toEqual({ sent: 40 });
+    const [run] = await rows('SELECT deadline_at > now() AS is_later FROM campaign_runs');
+    expect(run).toEqual({ is_later: true });
+  });
+
+  it('withholds from the control group also when the run is cancelled', async () => {
+    await world.addRun({ id: 7, accountId: 1, chunks: 2, recipients: 20, control: 3 });
+    await change(7, 'cancelled = true');
+    world.open();
+    await world.untilCounted(7, 40);
+    expect(await world.counts(7)).toEqual({
+      'skipped cancelled': 34,
+      'withheld control_group': 6,
+    });
+  });
 
   it('gives its leases back when it stops: another one goes on at once', async () => {
     world.receivers.set(1, {

@@ -4,6 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { WakeSignal } from '../../platform/wake-signal.ts';
 import { dueChunks } from './leasing/due-chunks.ts';
+import { moveDeadlines } from './leasing/move-deadlines.ts';
 import { FIRST_CHUNKS, isPressed, planLeases, type ChannelLoad } from './leasing/plan.ts';
 import { sendLeased, type SendingDeps } from './leasing/send-leased.ts';
 import type { DispatcherMetrics } from './metrics.ts';
@@ -32,6 +33,8 @@ const GATHER_MS = 10;
 /** How often senders are read again, and waiting chunks are counted, ms. */
 const REFRESH_MS = 1000;
 const MEASURE_MS = 5000;
+/** How often the deadlines of runs move along with a sender that is at its limits, ms. */
+const MOVE_MS = 60_000;
 /** Writes after open calls were ended, ms. */
 const RECORD_MS = 2000;
 
@@ -166,12 +169,24 @@ export class Dispatcher {
       );
       await Promise.allSettled(watched.map((channel) => gates.refresh(channel)));
       gates.sweep();
+      await this.#moveDeadlines().catch(() => undefined);
       if (performance.now() - measuredAt > MEASURE_MS) {
         measuredAt = performance.now();
         await dueChunks(database).then(metrics.waiting, () => undefined);
       }
       await delay(REFRESH_MS, signal).catch(() => undefined);
     }
+  }
+
+  async #moveDeadlines(): Promise<void> {
+    const { database, gates } = this.#options;
+    const now = performance.now();
+    const channels = [...gates.all()].filter(
+      ({ gate, deadlinesMovedAt }) => gate.isAtLimit && now - deadlinesMovedAt > MOVE_MS,
+    );
+    if (channels.length === 0) return;
+    await moveDeadlines(database, channels);
+    for (const channel of channels) channel.deadlinesMovedAt = now;
   }
 }
 

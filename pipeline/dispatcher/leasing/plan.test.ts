@@ -18,7 +18,7 @@ describe('the plan of leases', () => {
 
   it('gives a sender that cannot send none, and one that is tried again one', () => {
     const { free } = planLeases([channel({ phase: 'open' })], { slots: 16 });
-    expect(free).toMatchObject([{ chunks: 0, isBlocked: true }]);
+    expect(free).toMatchObject([{ chunks: 0 }]);
     expect(freeOf([channel({ phase: 'half_open' })])).toEqual([1]);
     expect(freeOf([channel({ phase: 'half_open', chunks: 1 })])).toEqual([0]);
   });

@@ -40,10 +40,10 @@ export function planLeases(channels: readonly ChannelLoad[], { slots }: LeaseLim
     used += chunks;
   }
   const free = channels.map((load): FreeChunks => {
-    const { accountId, channel, chunks, phase } = load;
+    const { accountId, channel, chunks } = load;
     const leftToAccount = Math.max(1, Math.floor(slots / 2)) - (held.get(accountId) ?? 0);
     return {
-      ...{ accountId, channel, held: chunks, isBlocked: phase === 'open' },
+      ...{ accountId, channel, held: chunks },
       chunks: Math.max(0, Math.min(wantedOf(load) - chunks, leftToAccount)),
     };
   });

@@ -61,8 +61,7 @@ export async function sendLeased(
     // Without a sender nothing is called.
     if (!sender) return channel.gate.sender ? 'ending' : 'sending';
     if (channel.gate.sender?.identity !== identity) return 'ending';
-    if (!channel.gate.canSend)
-      return now() > (leased.run.deadlineAt ?? Infinity) ? 'expired' : 'ending';
+    if (!channel.gate.canSend) return 'ending';
     return load.isPressed() && now() - beganAt > TURN_MS ? 'ending' : 'sending';
   };
   const stopListening = channel.gate.onChange(() => wake.notify());

@@ -118,8 +118,7 @@ async function decideOpen(
   const isMarketing = category === 'marketing';
   if (isMarketing && (await ports.consentLag.read()) > MAX_CONSENT_LAG_MS) {
     const until = ports.now() + CONSENT_PAUSE_MS;
-    for (const one of candidates)
-      one.decision = until <= of.deadlineAt ? { kind: 'wait', until } : fail('deadline');
+    for (const one of candidates) one.decision = { kind: 'wait', until };
     ports.consentsWaitedFor(candidates.length);
     return;
   }

@@ -51,6 +51,27 @@ describe('the gate of a sender', () => {
     expect(gate.hasRoom).toBe(false);
   });
 
+  it('is at its limits while it works and they leave no permit, but not when others leave none', () => {
+    const { gate, fail, wait } = openGate();
+    gate.take(10);
+    expect(gate.isAtLimit).toBe(false);
+    gate.take(1);
+    expect(gate.isAtLimit).toBe(true);
+    wait(10_000);
+    expect(gate.isAtLimit).toBe(false);
+    gate.take(1);
+    fail(5);
+    expect(gate.isAtLimit).toBe(false);
+    for (const limit of [{ perSecond: 5 }, { accountPerSecond: 5 }]) {
+      const limited = openGate(limit).gate;
+      limited.take(5);
+      expect(limited.isAtLimit).toBe(true);
+    }
+    const crowded = openGate({ concurrency: 5000 }).gate;
+    crowded.take(3000);
+    expect([crowded.hasRoom, crowded.isAtLimit]).toEqual([false, false]);
+  });
+
   it('closes after failures in a row, tries one call later, and opens when it succeeds', () => {
     const { gate, phases, fail, wait } = openGate();
     fail(4);

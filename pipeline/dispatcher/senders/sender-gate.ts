@@ -48,6 +48,8 @@ const SILENT_MS = 2000;
 /** A sender that was refused is tried again after this time, ms; the longest Retry-After of one. */
 const BROKEN_PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 300_000;
+/** Chunks that wait ask for permits again sooner than this, ms. */
+const AT_LIMIT_MS = 10_000;
 
 /**
  * Decides how many calls one channel of an account may make now in this process: by the sender's
@@ -64,6 +66,8 @@ export class SenderGate {
   #answeredAt = 0;
   /** The last time somebody asked for permits, there were not enough. */
   #isLimited = false;
+  /** The last time that was because of the sender's own limits, while it worked. */
+  #atLimitAt = Number.NEGATIVE_INFINITY;
   /** The sender that was found to work although it is marked as broken. */
   #working = '';
 
@@ -93,6 +97,11 @@ export class SenderGate {
   /** More could be sent than is: the last permits were given in full. */
   get hasRoom(): boolean {
     return this.phase === 'closed' && !this.#isLimited;
+  }
+
+  /** It works, and sends as much as its own limits and those of its account allow. */
+  get isAtLimit(): boolean {
+    return this.phase === 'closed' && this.#deps.now() - this.#atLimitAt < AT_LIMIT_MS;
   }
 
   /** Messages that it can send within so many ms, as far as its limits and answers tell. */
@@ -126,11 +135,13 @@ export class SenderGate {
     if (!sender || phase === 'open') return 0;
     this.#updateShare();
     const concurrency = phase === 'half_open' ? 1 : sender.concurrency;
-    let count = Math.min(max, concurrency - this.#used, calls.free(this.#share));
+    const free = calls.free(this.#share);
+    let count = Math.min(max, concurrency - this.#used, free);
     if (count > 0 && sender.perSecond !== undefined) count = rate.take(count, sender.perSecond);
     if (count > 0 && sender.accountPerSecond !== undefined)
       count = accountRate.take(count, sender.accountPerSecond);
     this.#isLimited = count < max;
+    if (this.#isLimited && count < free) this.#atLimitAt = this.#deps.now();
     if (count <= 0) return 0;
     this.#use(count);
     return count;

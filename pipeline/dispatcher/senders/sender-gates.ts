@@ -27,6 +27,8 @@ export interface ChannelGate {
   /** Chunks of it that this process has leased. */
   chunks: number;
   usedAt: number;
+  /** The deadlines of its runs were moved then, because it was at its limits. */
+  deadlinesMovedAt: number;
 }
 
 /** Of a sender's limit a second; the rest is for transactional messages, which are not limited. */
@@ -65,7 +67,7 @@ export class SenderGates {
         accountRate: this.#accountRate(accountId),
         onPhase: (phase) => onPhase({ accountId, channel }, phase),
       });
-      found = { accountId, channel, gate, chunks: 0, usedAt: now() };
+      found = { accountId, channel, gate, chunks: 0, usedAt: now(), deadlinesMovedAt: -Infinity };
       this.#channels.set(key, found);
     }
     found.usedAt = now();

@@ -32,7 +32,7 @@ export interface LeasedRun {
   isCancelled: boolean;
   /** It is paused, or its account is suspended: what is open ends, and nothing is opened. */
   isHeld: boolean;
-  /** ms since the epoch; undefined: none yet */
+  /** Of the run, ms since the epoch; undefined: none yet. */
   deadlineAt: number | undefined;
   /** {audience, identities_revision} */
   frozen: unknown;
@@ -74,6 +74,8 @@ export type WriteAnswer =
       /** The new attempts are recorded; false: the run is paused or cancelled. */
       mayOpen: boolean;
       isCancelled: boolean;
+      /** It moves while the sender works at its limits. */
+      deadlineAt: number | undefined;
     }
   /** Somebody else has the chunk, or it is gone: nothing was written. */
   | { kind: 'lost' };

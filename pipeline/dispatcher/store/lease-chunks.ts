@@ -9,23 +9,23 @@ const IS_HELD = `NOT r.cancelled AND (r.paused OR a.status <> 'active')`;
 
 /**
  * The due chunks of active runs, by turns: one of each (account, channel) before the second of any,
- * and within one of each run before the second of any. A cancelled run is always due. A run that
- * ends, because it is cancelled, or is past its deadline without a sender that can send, needs no
- * sender. Of a run that is held, because it is paused or its account is suspended, those chunks are
- * leased of which a process left attempts open: they end, and nothing is opened.
+ * and within one of each run before the second of any. A run that ends, because it is cancelled or
+ * past its deadline, is always due and needs no sender. Of a run that is held, because it is paused
+ * or its account is suspended, those chunks are leased of which a process left attempts open: they
+ * end, and nothing is opened.
  */
 const LEASE = `WITH free AS (
-    SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[], $8::integer[], $9::boolean[]) AS f (account_id, channel, chunks, held, is_blocked)
+    SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[], $8::integer[]) AS f (account_id, channel, chunks, held)
   ), run AS MATERIALIZED (
-    SELECT r.id, r.cancelled, coalesce(r.deadline_at < now(), false) AS is_late FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
+    SELECT r.id, r.cancelled OR coalesce(r.deadline_at < now(), false) AS ends FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
     WHERE r.state IN ('planning', 'sending') AND (r.cancelled OR (NOT r.paused AND a.status = 'active'))
   ), due AS (
-    SELECT c.*, r.cancelled OR (r.is_late AND coalesce(f.is_blocked, false)) AS ends, row_number() OVER (PARTITION BY c.run_id ORDER BY c.next_at, c.chunk) AS place_in_run
+    SELECT c.*, r.ends, row_number() OVER (PARTITION BY c.run_id ORDER BY c.next_at, c.chunk) AS place_in_run
     FROM run r CROSS JOIN LATERAL (
       SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at FROM message_chunks m
-      WHERE m.run_id = r.id AND NOT m.is_done AND (r.cancelled OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
+      WHERE m.run_id = r.id AND NOT m.is_done AND (r.ends OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
       ORDER BY m.next_at, m.chunk LIMIT ${MAX_OF_A_RUN}
-    ) c LEFT JOIN free f USING (account_id, channel)
+    ) c
     UNION ALL
     SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at, true, row_number() OVER (PARTITION BY m.run_id ORDER BY m.next_at, m.chunk)
     FROM message_chunks m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id
@@ -77,8 +77,6 @@ export interface FreeChunks {
   chunks: number;
   /** Those that it has leased: channels without any come first. */
   held: number;
-  /** Its sender cannot send. */
-  isBlocked: boolean;
 }
 
 /** Leases due chunks that nobody else has. Rejects when PostgreSQL does. */
@@ -102,7 +100,7 @@ export async function leaseChunks(
     free.map(({ channel }) => channel),
     free.map(({ chunks }) => chunks),
     ...[perChannel, max],
-    ...[free.map(({ held }) => held), free.map(({ isBlocked }) => isBlocked)],
+    free.map(({ held }) => held),
   ]);
   return rows.map((row) => ({
     ...{ runId: row.run_id, chunk: row.chunk, accountId: row.account_id },

@@ -9,7 +9,7 @@ const WRITE = `WITH input AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::bytea[], $7::bytea[], $8::text[], $9::bytea[], $10::json[], $11::boolean[], $12::float8[])
       WITH ORDINALITY AS i (owner, run_id, chunk, fence, opened, opened_if_held, opened_with, finished, retries, is_done, release_until, place)
   ), run AS MATERIALIZED (
-    SELECT r.id, r.cancelled, NOT (r.paused OR r.cancelled) AND a.status = 'active' AS may_open
+    SELECT r.id, r.cancelled, r.deadline_at, NOT (r.paused OR r.cancelled) AND a.status = 'active' AS may_open
     FROM campaign_runs r JOIN accounts a ON a.id = r.account_id WHERE r.id = ANY ($3::bigint[])
   ), written AS (
     UPDATE message_chunks c SET
@@ -50,7 +50,7 @@ const WRITE = `WITH input AS MATERIALIZED (
     SELECT w.account_id, o.outcomes FROM unnest($23::integer[], $24::bytea[]) AS o (place, outcomes) JOIN written w USING (place)
   )
   SELECT i.place::integer AS place, w.place IS NOT NULL AS is_written,
-    coalesce(w.may_open, r.may_open) AS may_open, r.cancelled,
+    coalesce(w.may_open, r.may_open) AS may_open, r.cancelled, extract(epoch FROM r.deadline_at)::float8 * 1000 AS deadline_at,
     -- an earlier execution of this statement took effect, and its answer was lost
     w.place IS NULL AND c.fence = i.fence + 1 AND (c.leased_by = i.owner OR (i.release_until IS NOT NULL AND c.leased_by IS NULL)) AS was_written,
     CASE WHEN w.place IS NULL THEN c.opened = i.opened END AS has_opened
@@ -62,6 +62,7 @@ interface Row {
   is_written: boolean;
   may_open: boolean;
   cancelled: boolean;
+  deadline_at: number | null;
   was_written: boolean;
   has_opened: boolean | null;
 }
@@ -84,12 +85,11 @@ export async function writeChunks(
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return writes.map((write, at) => {
     const row = byPlace.get(at + 1);
-    if (row?.is_written)
-      return { kind: 'written', mayOpen: row.may_open, isCancelled: row.cancelled };
-    if (!row?.was_written) return { kind: 'lost' };
+    if (!row || !(row.is_written || row.was_written)) return { kind: 'lost' };
     const opensNone = write.opened.equals(write.openedIfHeld);
-    const mayOpen = opensNone ? row.may_open : row.has_opened === true;
-    return { kind: 'written', mayOpen, isCancelled: row.cancelled };
+    const mayOpen = row.is_written || opensNone ? row.may_open : row.has_opened === true;
+    const deadlineAt = row.deadline_at ?? undefined;
+    return { kind: 'written', mayOpen, isCancelled: row.cancelled, deadlineAt };
   });
 }
 

@@ -171,8 +171,6 @@ export class ProcessModel {
   isSuspended = false;
   /** It gives its chunk back soon. */
   isEnding = false;
-  /** Its sender cannot send, and the deadline has passed. */
-  isExpired = false;
   #permits: number;
   #sending = 0;
   #leases = 0;
@@ -248,7 +246,7 @@ export class ProcessModel {
       },
       now: () => model.now,
       random: model.options.random,
-      state: () => (this.isExpired ? 'expired' : this.isEnding ? 'ending' : 'sending'),
+      state: () => (this.isEnding ? 'ending' : 'sending'),
       renewAfterMs: 6000,
     };
   }

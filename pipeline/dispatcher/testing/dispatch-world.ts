@@ -48,8 +48,15 @@ export class DispatchWorld {
     this.#postgres = postgres;
   }
 
-  async addRun(run: { id: number; accountId: number; chunks: number; recipients: number }) {
-    const { id, accountId, chunks, recipients } = run;
+  /** @param run `control`: recipients of each chunk that are in the control group */
+  async addRun(run: {
+    id: number;
+    accountId: number;
+    chunks: number;
+    recipients: number;
+    control?: number;
+  }) {
+    const { id, accountId, chunks, recipients, control = 0 } = run;
     const { database } = this.#postgres;
     await database.query(
       `INSERT INTO accounts (id, name) VALUES ($1, 'a') ON CONFLICT DO NOTHING`,
@@ -61,7 +68,7 @@ export class DispatchWorld {
     );
     await database.query(
       `INSERT INTO campaign_runs (id, campaign_id, account_id, cause, state, due_at, definition, version, deadline_at, is_planned, planned)
-       VALUES ($1, $1, $2, 'send', 'sending', now(), '{"name":"d"}', 4, now() + interval '24 hours', true, $3)`,
+       VALUES ($1, $1, $2, 'send', 'sending', now(), '{"name":"d","channel":"push"}', 4, now() + interval '24 hours', true, $3)`,
       [id, accountId, chunks * recipients],
     );
     for (let chunk = 0; chunk < chunks; chunk++) {
@@ -69,8 +76,9 @@ export class DispatchWorld {
       const record = messageChunkCodec.encode({
         ...{ account_id: accountId, campaign_id: id, run_id: id, chunk, planned_at: 5 },
         first_key: personKey(people[0] ?? ''),
-        recipients: people.map((person) => ({
-          ...{ key: personKey(person), person_id: person, user_id: person, is_control: false },
+        recipients: people.map((person, at) => ({
+          ...{ key: personKey(person), person_id: person, user_id: person },
+          is_control: at < control,
         })),
       });
       await database.query(

@@ -49,7 +49,8 @@ export class ModelStore {
     const inOrder = this.rows.toSorted((a, b) => a.nextAt - b.nextAt || a.chunk - b.chunk);
     for (const row of inOrder) {
       const run = this.runs.get(row.runId);
-      const isDue = run && (run.isCancelled || (!run.isPaused && row.nextAt <= now));
+      const isLate = run?.deadlineAt !== undefined && run.deadlineAt < now;
+      const isDue = run && (run.isCancelled || (!run.isPaused && (isLate || row.nextAt <= now)));
       const isLeftOpen = run?.isPaused === true && row.openedWith !== '';
       if (
         row.isDone ||
@@ -75,7 +76,7 @@ export class ModelStore {
     const run = this.runs.get(runId);
     if (!row || !run) return { kind: 'lost' };
     const mayOpen = !this.isHeld(runId);
-    const { isCancelled } = run;
+    const { isCancelled, deadlineAt } = run;
     if (row.fence !== write.fence || row.leasedBy !== owner) {
       const wasWritten =
         row.fence === write.fence + 1 &&
@@ -85,7 +86,7 @@ export class ModelStore {
       return {
         kind: 'written',
         mayOpen: opensNone ? mayOpen : row.state.opened.equals(write.opened),
-        isCancelled,
+        ...{ isCancelled, deadlineAt },
       };
     }
     row.state = {
@@ -108,7 +109,7 @@ export class ModelStore {
     for (const { messageId } of write.capReleases) this.reserved.delete(messageId);
     for (const record of splitOutcomes(write.outcomes))
       this.outcomes.push(messageOutcomeCodec.decode(record));
-    return { kind: 'written', mayOpen, isCancelled };
+    return { kind: 'written', mayOpen, isCancelled, deadlineAt };
   }
 
   /** What contradicts the guarantees in what is durable now. */

@@ -1,4 +1,8 @@
-import type { FailureReason, SkipReason } from '../../../events/messages/reasons.ts';
+import {
+  WITHHELD_REASON,
+  type FailureReason,
+  type SkipReason,
+} from '../../../events/messages/reasons.ts';
 import {
   evolve,
   isOpen,
@@ -41,9 +45,17 @@ interface SessionOptions {
   isCancelled: boolean;
   /** Attempts that are open end; nothing is opened or repeated. */
   isHeld: boolean;
-  /** Retries end then, ms since the epoch. */
-  deadlineAt: number;
+  /** Is in the control group. */
+  isControl: (index: number) => boolean;
   now: number;
+}
+
+/** When a call was answered, ms since the epoch, and with a number in [0, 1). */
+interface AnsweredAt {
+  now: number;
+  random: number;
+  /** Of the run: retries end then. */
+  deadlineAt: number;
 }
 
 type Ending = Pick<RecipientOutcome, 'status' | 'reason'> &
@@ -145,9 +157,9 @@ export class ChunkSession {
     this.#giveUp(CANCELLED);
   }
 
-  /** The run's deadline has passed, and its sender cannot send. */
+  /** The run's deadline has passed. */
   expire(): void {
-    this.#giveUp(DEADLINE);
+    if (!this.#givenUp) this.#giveUp(DEADLINE);
   }
 
   /** Opens nothing more: the lease goes back when the open calls have ended. */
@@ -283,8 +295,7 @@ export class ChunkSession {
     return calls;
   }
 
-  /** @param random a number in [0, 1) */
-  answered(index: number, answer: CallAnswer, at: { now: number; random: number }): void {
+  answered(index: number, answer: CallAnswer, at: AnsweredAt): void {
     const message = this.#calling.get(index);
     if (!message) throw new Error(`recipient ${index} was not called`);
     this.#calling.delete(index);
@@ -325,7 +336,7 @@ export class ChunkSession {
     else this.#toPrepare.push(index);
   }
 
-  #repeatOrEnd(index: number, message: PreparedMessage, at: { now: number; random: number }): void {
+  #repeatOrEnd(index: number, message: PreparedMessage, at: AnsweredAt): void {
     this.#lost.add(index);
     const attempts = this.#attemptsOf(index);
     const { addressHash } = message;
@@ -358,17 +369,17 @@ export class ChunkSession {
     const retried = new Set(this.#retries.map(({ index }) => index));
     this.#retries = [];
     for (const index of ended)
-      this.#end(index, isOpen(this.#state, index) && !retried.has(index) ? UNKNOWN : ending);
+      if (isOpen(this.#state, index) && !retried.has(index)) this.#end(index, UNKNOWN);
+      else this.#end(index, this.#options.isControl(index) ? WITHHELD : ending);
   }
 
   #retryAt(
     index: number,
     { messages }: PreparedMessage,
-    at: { now: number; random: number; afterMs?: number | undefined },
+    at: AnsweredAt & { afterMs?: number | undefined },
   ): number | undefined {
     const attempts = Math.ceil(this.#attemptsOf(index) / messages.length);
-    const { deadlineAt } = this.#options;
-    return retryAt({ attempts, deadlineAt, ...at, afterMs: at.afterMs });
+    return retryAt({ attempts, ...at, afterMs: at.afterMs });
   }
 
   #releaseCap(index: number, { capOf }: PreparedMessage): void {
@@ -394,6 +405,8 @@ const failed = (reason: FailureReason) => ({ status: 'failed', reason }) as cons
 /** An attempt of which nobody knows whether it was sent; its reservation of the cap stays. */
 const UNKNOWN = failed('outcome_unknown');
 const DEADLINE = failed('deadline');
+/** The control group stays what it is, whatever ends the run. */
+const WITHHELD = { status: 'withheld', reason: WITHHELD_REASON } as const;
 const CANCELLED = { status: 'skipped', reason: 'cancelled' satisfies SkipReason } as const;
 
 function isStale({ resolvedAt }: PreparedMessage, now: number): boolean {

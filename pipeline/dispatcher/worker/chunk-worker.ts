@@ -37,9 +37,9 @@ export interface ChunkWorkerDeps extends ChunkPorts {
   random: () => number;
   /**
    * `ending`: the chunk is given back, because the process ends, others wait for their turn, or the
-   * sender cannot send; `expired`: it cannot, and the run's deadline has passed.
+   * sender cannot send.
    */
-  state: () => 'sending' | 'ending' | 'expired';
+  state: () => 'sending' | 'ending';
   /** Of the lease, ms. */
   renewAfterMs: number;
 }
@@ -74,6 +74,8 @@ class ChunkWorker {
   #isLost = false;
   /** The run is paused, or its account suspended: whoever waits stays. */
   #isHeld: boolean;
+  /** Of the run, ms since the epoch. */
+  #deadlineAt: number;
   /** Look-ups that failed since the last one that did not. */
   #failures = 0;
 
@@ -86,6 +88,7 @@ class ChunkWorker {
     this.#openedWith = leased.openedWith;
     this.#writtenAt = now();
     this.#isHeld = leased.run.isHeld;
+    this.#deadlineAt = leased.run.deadlineAt ?? Number.POSITIVE_INFINITY;
     this.#session = new ChunkSession({
       state: leased.state,
       provider: sender.provider,
@@ -93,7 +96,7 @@ class ChunkWorker {
       isIdempotent: sender.isIdempotent,
       isCancelled: leased.run.isCancelled,
       isHeld: leased.run.isHeld,
-      deadlineAt: leased.run.deadlineAt ?? Number.POSITIVE_INFINITY,
+      isControl: (index) => this.#recipient(index).is_control,
       now: now(),
     });
   }
@@ -107,9 +110,9 @@ class ChunkWorker {
     const { wake, now, state, renewAfterMs } = this.#deps;
     const session = this.#session;
     for (;;) {
-      const current = this.#isHeld ? 'ending' : state();
-      if (current === 'expired') session.expire();
-      else if (current === 'ending') session.end();
+      if (this.#isHeld) session.end();
+      else if (now() > this.#deadlineAt) session.expire();
+      else if (state() === 'ending') session.end();
       session.endWaits(now());
       this.#prepareAhead();
       const planned = this.#plan();
@@ -149,7 +152,7 @@ class ChunkWorker {
     this.#fence++;
     this.#openedWith = write.openedWith;
     this.#writtenAt = now();
-    this.#isHeld ||= !answer.mayOpen && !answer.isCancelled;
+    this.#noteRun(answer);
     const calls = this.#session.written({ ...answer, now: now() });
     const called = new Set(calls.map(({ index }) => index));
     const ended = [
@@ -184,6 +187,11 @@ class ChunkWorker {
     };
   }
 
+  #noteRun(run: Extract<WriteAnswer, { kind: 'written' }>): void {
+    this.#isHeld ||= !run.mayOpen && !run.isCancelled;
+    this.#deadlineAt = run.deadlineAt ?? Number.POSITIVE_INFINITY;
+  }
+
   async #renew(): Promise<boolean> {
     const { write, now } = this.#deps;
     const planned = { turn: NO_TURN, outcomes: [], capReleases: [] };
@@ -191,7 +199,7 @@ class ChunkWorker {
     if (answer.kind === 'lost') return false;
     this.#fence++;
     this.#writtenAt = now();
-    this.#isHeld ||= !answer.mayOpen && !answer.isCancelled;
+    this.#noteRun(answer);
     if (answer.isCancelled) this.#session.cancel();
     return true;
   }
@@ -210,7 +218,8 @@ class ChunkWorker {
     for (const one of calls)
       void call(one).then((answer) => {
         if (this.#isLost) return;
-        this.#session.answered(one.index, answer, { now: now(), random: random() });
+        const at = { now: now(), random: random(), deadlineAt: this.#deadlineAt };
+        this.#session.answered(one.index, answer, at);
         wake.notify();
       });
   }
