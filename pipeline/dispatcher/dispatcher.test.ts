@@ -14,7 +14,7 @@ const SENT: Receiver = {
 const SILENT: Receiver = { answer: () => undefined };
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0060']);
+  postgres = await migratedDatabase(['0001', '0060', '0070', '0071']);
 }, 60_000);
 afterAll(() => postgres.close());
 

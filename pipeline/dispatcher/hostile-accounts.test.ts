@@ -9,7 +9,7 @@ let postgres: MigratedDatabase;
 let world: DispatchWorld;
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0060']);
+  postgres = await migratedDatabase(['0001', '0060', '0070', '0071']);
 }, 60_000);
 afterAll(() => postgres.close());
 

@@ -5,7 +5,7 @@ const MOVE = `UPDATE campaign_runs r SET deadline_at = now() + interval '24 hour
   FROM unnest($1::bigint[], $2::text[]) AS f (account_id, channel)
   WHERE r.account_id = f.account_id AND r.state IN ('planning', 'sending') AND NOT r.cancelled AND NOT r.paused
     AND r.deadline_at > now() AND r.deadline_at < now() + interval '24 hours' - interval '10 minutes'
-    AND r.definition ->> 'channel' = f.channel`;
+    AND r.channel = f.channel`;
 
 /**
  * Runs of senders that work at their limits get a deadline 24 hours from now: nobody fails because

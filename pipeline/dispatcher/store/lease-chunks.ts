@@ -2,52 +2,78 @@ import type { Database } from '../../../platform/postgres/pool.ts';
 import type { Retry } from '../chunk/chunk-state.ts';
 import type { LeasedChunk } from './chunk-row.ts';
 
-/** Chunks of one run that one statement leases at most. */
+/** Chunks of one run that ends which one statement leases at most. */
 const MAX_OF_A_RUN = 16;
 
+const IS_ACTIVE = `r.state IN ('planning', 'sending')`;
 const IS_HELD = `NOT r.cancelled AND (r.paused OR a.status <> 'active')`;
+const IS_ENDING = `CASE WHEN r.cancelled THEN '-infinity'::timestamptz ELSE r.deadline_at END < now()`;
+const IS_FREE = `NOT m.is_done AND (m.leased_until IS NULL OR m.leased_until < now())`;
 
 /**
  * The due chunks of active runs, by turns: one of each (account, channel) before the second of any,
- * and within one of each run before the second of any. A run that ends, because it is cancelled or
- * past its deadline, is always due and needs no sender. Of a run that is held, because it is paused
- * or its account is suspended, those chunks are leased of which a process left attempts open: they
- * end, and nothing is opened.
+ * and within one of each run before the second of any. Channels are looked at one after the other
+ * until enough is found, and of each run no more chunks than its channel may have: what is read
+ * depends on the channels that have room, not on how much waits.
+ *
+ * A run that ends, because it is cancelled or past its deadline, is always due and needs no sender.
+ * Of a run that is held, because it is paused or its account is suspended, those chunks are leased
+ * of which a process left attempts open: they end, and nothing is opened.
  */
-const LEASE = `WITH free AS (
+const LEASE = `WITH RECURSIVE free AS (
     SELECT * FROM unnest($3::bigint[], $4::text[], $5::integer[], $8::integer[]) AS f (account_id, channel, chunks, held)
-  ), run AS MATERIALIZED (
-    SELECT r.id, r.cancelled OR coalesce(r.deadline_at < now(), false) AS ends FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
-    WHERE r.state IN ('planning', 'sending') AND (r.cancelled OR (NOT r.paused AND a.status = 'active'))
-  ), due AS (
-    SELECT c.*, r.ends, row_number() OVER (PARTITION BY c.run_id ORDER BY c.next_at, c.chunk) AS place_in_run
-    FROM run r CROSS JOIN LATERAL (
-      SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at FROM message_chunks m
-      WHERE m.run_id = r.id AND NOT m.is_done AND (r.ends OR m.next_at <= now()) AND (m.leased_until IS NULL OR m.leased_until < now())
-      ORDER BY m.next_at, m.chunk LIMIT ${MAX_OF_A_RUN}
-    ) c
+  ), channels AS (
+    (SELECT r.account_id, r.channel FROM campaign_runs r WHERE ${IS_ACTIVE} AND r.channel IS NOT NULL ORDER BY r.account_id, r.channel LIMIT 1)
     UNION ALL
-    SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at, true, row_number() OVER (PARTITION BY m.run_id ORDER BY m.next_at, m.chunk)
-    FROM message_chunks m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id
-    WHERE NOT m.is_done AND m.opened_with <> '' AND (m.leased_until IS NULL OR m.leased_until < now())
-      AND r.state IN ('planning', 'sending') AND ${IS_HELD}
-  ), placed AS (
-    SELECT run_id, chunk, account_id, channel, ends,
-      row_number() OVER (PARTITION BY account_id, channel, ends ORDER BY place_in_run, next_at, run_id) AS place
-    FROM due
+    SELECT next.account_id, next.channel FROM channels c CROSS JOIN LATERAL (
+      SELECT r.account_id, r.channel FROM campaign_runs r
+      WHERE ${IS_ACTIVE} AND (r.account_id, r.channel) > (c.account_id, c.channel) ORDER BY r.account_id, r.channel LIMIT 1
+    ) next
+  ), turns AS MATERIALIZED (
+    SELECT c.account_id, c.channel, n, n + coalesce(f.held, 0) AS place
+    FROM channels c JOIN accounts a ON a.id = c.account_id AND a.status = 'active' LEFT JOIN free f USING (account_id, channel)
+      CROSS JOIN LATERAL generate_series(1, coalesce(f.chunks, $6)) AS n
+    ORDER BY place, random()
+  ), due AS (
+    SELECT found.run_id, found.chunk, t.place FROM turns t CROSS JOIN LATERAL (
+      SELECT first.* FROM campaign_runs r CROSS JOIN LATERAL (
+        SELECT w.*, row_number() OVER (ORDER BY w.next_at, w.chunk) AS place_in_run FROM (
+          SELECT m.run_id, m.chunk, m.next_at FROM message_chunks m
+          WHERE m.run_id = r.id AND ${IS_FREE} AND m.next_at <= now() ORDER BY m.next_at, m.chunk LIMIT t.n
+        ) w
+      ) first
+      WHERE ${IS_ACTIVE} AND r.account_id = t.account_id AND r.channel = t.channel AND NOT r.paused AND (${IS_ENDING}) IS NOT TRUE
+      ORDER BY first.place_in_run, first.next_at, first.run_id OFFSET t.n - 1 LIMIT 1
+    ) found
+    LIMIT $7
+  ), ending AS (
+    SELECT m.run_id, m.chunk, m.account_id, m.channel, m.place_in_run FROM campaign_runs r JOIN accounts a ON a.id = r.account_id CROSS JOIN LATERAL (
+      SELECT w.*, row_number() OVER (ORDER BY w.next_at, w.chunk) AS place_in_run FROM (
+        SELECT m.run_id, m.chunk, m.account_id, m.channel, m.next_at FROM message_chunks m WHERE m.run_id = r.id AND ${IS_FREE} ORDER BY m.next_at, m.chunk LIMIT ${MAX_OF_A_RUN}
+      ) w
+    ) m
+    WHERE ${IS_ACTIVE} AND ${IS_ENDING} AND NOT (${IS_HELD})
+    UNION ALL
+    SELECT m.run_id, m.chunk, m.account_id, m.channel, 1 FROM message_chunks m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id
+    WHERE ${IS_FREE} AND m.opened_with <> '' AND ${IS_ACTIVE} AND ${IS_HELD}
   ), picked AS (
-    SELECT p.run_id, p.chunk FROM placed p LEFT JOIN free f USING (account_id, channel)
-    WHERE p.ends OR p.place <= coalesce(f.chunks, $6) ORDER BY p.place + coalesce(f.held, 0), random() LIMIT $7
+    SELECT p.run_id, p.chunk FROM (
+      SELECT run_id, chunk, place FROM due
+      UNION ALL
+      SELECT run_id, chunk, row_number() OVER (PARTITION BY account_id, channel ORDER BY place_in_run, run_id, chunk) FROM ending
+    ) p ORDER BY p.place, random() LIMIT $7
   ), leased AS (
     UPDATE message_chunks m SET leased_by = $1, leased_until = now() + $2 * interval '1 millisecond', fence = m.fence + 1
     FROM picked p
-    WHERE m.run_id = p.run_id AND m.chunk = p.chunk AND NOT m.is_done AND (m.leased_until IS NULL OR m.leased_until < now())
+    WHERE m.run_id = p.run_id AND m.chunk = p.chunk AND ${IS_FREE}
     RETURNING m.*
   )
   SELECT m.run_id::float8, m.chunk, m.account_id::float8, m.campaign_id::float8, m.channel, m.record, m.recipients, m.opened, m.finished,
-    m.retries, m.fence::float8, m.opened_with, r.definition, r.version, r.cancelled, ${IS_HELD} AS is_held, r.frozen,
-    extract(epoch FROM r.deadline_at)::float8 * 1000 AS deadline_at
-  FROM leased m JOIN campaign_runs r ON r.id = m.run_id JOIN accounts a ON a.id = r.account_id`;
+    m.retries, m.fence::float8, m.opened_with, r.*
+  FROM leased m CROSS JOIN LATERAL (
+    SELECT r.definition, r.version, r.cancelled, ${IS_HELD} AS is_held, r.frozen, extract(epoch FROM r.deadline_at)::float8 * 1000 AS deadline_at
+    FROM campaign_runs r JOIN accounts a ON a.id = r.account_id WHERE r.id = m.run_id LIMIT 1
+  ) r`;
 
 interface Row {
   run_id: number;

@@ -22,7 +22,7 @@ const terms = { leaseMs: 60_000 };
 const FACTS = { templateId: 3, templateVersion: 2, category: 'marketing' };
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0060']);
+  postgres = await migratedDatabase(['0001', '0060', '0070', '0071']);
 }, 60_000);
 afterAll(() => postgres.close());
 
@@ -44,7 +44,7 @@ async function addRun(run: { id: number; accountId: number; chunks: number; reci
   );
   await postgres.database.query(
     `INSERT INTO campaign_runs (id, campaign_id, account_id, cause, state, due_at, definition, version, deadline_at)
-     VALUES ($1, $1, $2, 'send', 'sending', now(), '{"name":"d"}', 4, to_timestamp($3))`,
+     VALUES ($1, $1, $2, 'send', 'sending', now(), '{"name":"d","channel":"email"}', 4, to_timestamp($3))`,
     [id, accountId, DEADLINE / 1000],
   );
   for (let chunk = 0; chunk < chunks; chunk++)
@@ -130,7 +130,7 @@ describe('a write', () => {
     expect(leased).toMatchObject({
       ...{ runId: 7, chunk: 0, accountId: 1, campaignId: 7, channel: 'email', fence: 1 },
       run: {
-        definition: { name: 'd' },
+        definition: { name: 'd', channel: 'email' },
         version: 4,
         isCancelled: false,
         isHeld: false,
