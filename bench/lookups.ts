@@ -6,7 +6,7 @@ import { migratePostgres } from '../platform/postgres/migrate.ts';
 import { connectPostgres, type Database } from '../platform/postgres/pool.ts';
 
 /**
- * Addresses and consents of a person in PostgreSQL (MESSAGING.md, Event-sourced), at a fixed rate,
+ * Addresses and consents of a person in PostgreSQL (docs/channels.md), at a fixed rate,
  * among a million people. BENCH_DATABASE_URL names an empty database of a real PostgreSQL: PGlite
  * serves one statement at a time. Settings: BENCH_PEOPLE, BENCH_RATE, BENCH_SECONDS.
  */

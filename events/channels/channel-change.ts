@@ -1,6 +1,6 @@
 import type { ChannelCommand, ChannelCommandKind } from '../../schemas/records.ts';
 
-/** Channels by which people are reached (MESSAGING.md). */
+/** Channels by which people are reached (docs/messages.md, What there is). */
 export const CHANNELS = [
   'email',
   'sms',

@@ -11,8 +11,8 @@ export interface PreferenceForm {
 }
 
 /**
- * The changes that a form asks for, by channel (MESSAGING.md, Ingest host). `known` holds the
- * channels of the account and their present states; others are ignored. A page may be old: it
+ * The changes that a form asks for, by channel (docs/channels.md, Pages of messages). `known` holds
+ * the channels of the account and their present states; others are ignored. A page may be old: it
  * subscribes only to what the person checked on it, not to what was checked when it was made, and
  * it unsubscribes from everything that is unchecked.
  */

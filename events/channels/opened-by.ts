@@ -18,7 +18,7 @@ const SCANNER =
 const PHONE_LIBRARY = /dalvik|cfnetwork|okhttp|alamofire/i;
 
 /**
- * Says who loaded an open pixel; nothing is dropped for it (MESSAGING.md, Ingest host).
+ * Says who loaded an open pixel; nothing is dropped for it (docs/channels.md, Pages of messages).
  * @param purpose Sec-Purpose, Purpose or X-Moz: a program that fetches ahead of a person says so
  */
 export function openedBy({ userAgent, purpose }: { userAgent: string; purpose: string }): OpenedBy {

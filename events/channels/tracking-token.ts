@@ -52,10 +52,10 @@ const BASE32: Encoding = {
 };
 
 /**
- * Tokens in the addresses of /e/ pages and local parts of bounce addresses (MESSAGING.md, Ingest
- * host). Bytes: version | key id | account (varint) | ref (12) | HMAC-SHA256 over the purpose and
- * all of these (first 10 bytes). They hold no time: a token is valid while its key is known, which
- * has to be 400 days at least.
+ * Tokens in the addresses of /e/ pages and local parts of bounce addresses (docs/channels.md, Pages
+ * of messages). Bytes: version | key id | account (varint) | ref (12) | HMAC-SHA256 over the
+ * purpose and all of these (first 10 bytes). They hold no time: a token is valid while its key is
+ * known, which has to be 400 days at least.
  */
 export class TrackingTokens {
   readonly #newest: { id: number; key: KeyObject };

@@ -8,7 +8,7 @@ export function personKey(personId: string): string {
   return hash('sha256', personId).slice(0, 32);
 }
 
-/** One message of a campaign's run to one person (MESSAGING.md, Event-sourced). */
+/** One message of a campaign's run to one person (docs/messages.md, Send a campaign). */
 export function campaignMessageId(of: {
   campaignId: number;
   runId: number;

@@ -1,6 +1,6 @@
 /**
  * Why a message was not sent: what `reason` says in outcomes, events, stats and answers, and
- * `reason_fa` to people (management 2.8, MESSAGING.md).
+ * `reason_fa` to people (management 2.8, docs/messages.md).
  */
 export const SKIP_REASONS = {
   no_address: 'این شخص در این کانال نشانی ندارد.',

@@ -35,8 +35,9 @@ export interface BouncePorts {
 }
 
 /**
- * POST /v1/bounce/{local}: a mail that came to the local part of a bounce address (MESSAGING.md,
- * Ingest host). Plain text: 413, then 404, then 400; 503 when nothing can be read or recorded.
+ * POST /v1/bounce/{local}: a mail that came to the local part of a bounce address
+ * (docs/channels.md, Bounces). Plain text: 413, then 404, then 400; 503 when nothing can be read or
+ * recorded.
  */
 export function bounceRoute(ports: BouncePorts): TrackedRoute {
   const readers = new FairQueue(READERS);

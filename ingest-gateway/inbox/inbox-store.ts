@@ -7,7 +7,7 @@ import {
 import { escapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
-/** An entry as clients read it (MESSAGING.md). */
+/** An entry as clients read it (docs/channels.md, The inbox). */
 export interface InboxMessage {
   id: string;
   title: string;

@@ -39,8 +39,9 @@ export function mergeOpens(before: PendingOpen, after: PendingOpen): PendingOpen
 /**
  * Writes an event for each message that nobody had opened before, then the times of the opens. A
  * crash between the two leaves an open without its time: the next one is a duplicate by its message
- * id. A person who opens what a proxy has opened adds a time, and no second event (MESSAGING.md).
- * Rejects when something could not be written; what was written is not written again.
+ * id. A person who opens what a proxy has opened adds a time, and no second event
+ * (docs/channels.md, Pages of messages). Rejects when something could not be written; what was
+ * written is not written again.
  */
 export async function writeOpens(
   opens: readonly PendingOpen[],

@@ -14,7 +14,10 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** A page: Persian, right to left, without script and external resources (MESSAGING.md). */
+/**
+ * A page: Persian, right to left, without script and external resources (docs/channels.md, Pages of
+ * messages).
+ */
 export function page({
   status,
   title,

@@ -27,7 +27,7 @@ export interface OptOutCounts {
 
 /**
  * Records changes, and announces opt-outs that Kafka does not have yet to those who send: nothing
- * marketing may leave a minute after somebody unsubscribed (MESSAGING.md, guarantee 6). An opt-out
+ * marketing may leave a minute after somebody unsubscribed (ARCHITECTURE.md, M6). An opt-out
  * that is neither in the log nor announced is answered 503; it counts all the same once the spool
  * is published.
  */

@@ -56,7 +56,7 @@ export interface TrackedServerOptions {
 
 /**
  * Serves the routes whose credential is a token in the path: /e/ pages and the bounce intake
- * (MESSAGING.md, Ingest host). The token names the account before anything is looked up.
+ * (docs/channels.md, Pages of messages). The token names the account before anything is looked up.
  */
 export class TrackedServer {
   readonly #options: TrackedServerOptions;

@@ -22,7 +22,7 @@ export interface TrackingRoutesOptions extends Omit<TrackedServerOptions, 'token
   ports: TrackingPorts;
 }
 
-/** The routes of /e/ pages and of the bounce intake (MESSAGING.md, Ingest host). */
+/** The routes of /e/ pages and of the bounce intake (docs/channels.md). */
 export function trackingRoutes(options: TrackingRoutesOptions): SelfServedRoute[] {
   const { tokens, budget, ports, log } = options;
   const onUnreachable = (error: unknown) =>

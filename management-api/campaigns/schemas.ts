@@ -38,7 +38,7 @@ const Uplift = Type.Object({
   high: Type.Number(),
   significant: Type.Boolean(),
 });
-/** The balance counts messages, everything else people (MESSAGING.md, Management host). */
+/** The balance counts messages, everything else people (docs/message-stats.md). */
 export const StatsSchema = Type.Object({
   ...{ planned: Count, sent: Count, failed: Count, withheld: Count, skipped: Count },
   in_flight: Count,

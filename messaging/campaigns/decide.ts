@@ -13,9 +13,9 @@ import type {
 type CommandOf<Kind extends Command['kind']> = Extract<Command, { kind: Kind }>;
 
 /**
- * Decides what a command does to a campaign (management 3.2; MESSAGING.md, Management host and
- * Consent and limits). A run keeps the definition that was approved when it was asked for, so only
- * asking for a run needs an approval: `send`, a recurrence, and each instance of it when it is due
+ * Decides what a command does to a campaign (management 3.2; docs/messages.md, Send a campaign). A
+ * run keeps the definition that was approved when it was asked for, so only asking for a run needs
+ * an approval: `send`, a recurrence, and each instance of it when it is due
  * (pipeline/planner/instances). What workers do to runs, status.ts shows.
  */
 export function decide(state: CampaignState, command: Command, rules: Rules): Decision {

@@ -29,8 +29,8 @@ export const Utm = Type.Object(
 );
 
 /**
- * What clients send to define a campaign (MESSAGING.md, Management host): its type, its validation
- * and its OpenAPI. Null counts as absent.
+ * What clients send to define a campaign (docs/messages.md, Send a campaign): its type, its
+ * validation and its OpenAPI. Null counts as absent.
  *
  * @param audience the schema of audience definitions; they are read by readAudience
  */

@@ -1,4 +1,4 @@
-/** As clients see them (MESSAGING.md, Management host). */
+/** As clients see them (docs/messages.md, Send a campaign). */
 export const CAMPAIGN_STATUSES = [
   'draft',
   'scheduled',

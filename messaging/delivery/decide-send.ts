@@ -23,9 +23,9 @@ type Recipient = Pick<Resolved, 'targets' | 'suppressed' | 'consent' | 'optedOut
 const SEND: SendDecision = { kind: 'send' };
 
 /**
- * Whether a message may be sent now (MESSAGING.md, Consent and limits). Suppression counts for
- * every category, consent and quiet hours for marketing only. The frequency cap is apart from it,
- * because it is counted where it is reserved (messaging/caps).
+ * Whether a message may be sent now (docs/messages.md, Consent, quiet hours, caps). Suppression
+ * counts for every category, consent and quiet hours for marketing only. The frequency cap is apart
+ * from it, because it is counted where it is reserved (messaging/caps).
  */
 export function decideSend(recipient: Recipient, context: SendContext): SendDecision {
   if (recipient.targets.length === 0) return skip('no_address');

@@ -24,7 +24,8 @@ interface TrackedEmail {
 
 /**
  * The e-mail with an open pixel and the links to unsubscribe and to the preference centre, which
- * every e-mail carries (MESSAGING.md). They come after the links of the content were tagged.
+ * every e-mail carries (docs/messages.md, Links). They come after the links of the content were
+ * tagged.
  */
 export function trackEmail(
   content: RenderedContent,

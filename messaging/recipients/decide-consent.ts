@@ -2,7 +2,10 @@ import type { Channel } from '../../events/channels/channel-change.ts';
 import type { RecipientFacts } from './read-facts.ts';
 import { MAX_NAMES, type Resolved } from './resolved.ts';
 
-/** The traits that refuse or allow marketing, by channel (MESSAGING.md, Consent and limits). */
+/**
+ * The traits that refuse or allow marketing, by channel (docs/messages.md, Consent, quiet hours,
+ * caps).
+ */
 const OPT_IN: Readonly<Partial<Record<Channel, string>>> = {
   email: 'email_opt_in',
   sms: 'sms_opt_in',

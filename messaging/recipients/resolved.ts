@@ -36,7 +36,7 @@ export interface Resolved {
   profile: Readonly<Record<string, unknown>>;
 }
 
-/** A message to several devices of a person is one message (MESSAGING.md). */
+/** A message to several devices of a person is one message (docs/messages.md, Limits). */
 export const MAX_TARGETS = 10;
 
 /** Of a person with more distinct ids not all consents can be looked up: no marketing is sent. */

@@ -43,8 +43,8 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 /**
  * Parses a recurrence rule: RFC 5545 with FREQ, INTERVAL, COUNT, UNTIL, WKST, BYDAY, BYMONTHDAY,
  * BYMONTH, BYHOUR, BYMINUTE, and RSCALE and SKIP of RFC 7529. With RSCALE, SKIP is BACKWARD by
- * default (MESSAGING.md), not OMIT as in the RFC: "the 31st" is the last day of a shorter month.
- * The message of a refusal says what to change.
+ * default (docs/messages.md, Recurrence), not OMIT as in the RFC: "the 31st" is the last day of a
+ * shorter month. The message of a refusal says what to change.
  */
 export function parseRule(text: string): ParsedRule {
   try {

@@ -12,7 +12,7 @@ export interface QuietHours {
   to: number;
 }
 
-/** What an account decided about its messages (MESSAGING.md, Consent and limits). */
+/** What an account decided about its messages (docs/messages.md, Consent, quiet hours, caps). */
 export interface MessageSettings {
   /** Whether marketing may go to people who never answered. */
   consentDefault: 'allow' | 'deny';

@@ -1,6 +1,6 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
 
-/** What a message is for: the rules that its sending obeys (MESSAGING.md). */
+/** What a message is for: the rules that its sending obeys (docs/messages.md, What there is). */
 export const CATEGORIES = ['transactional', 'service', 'marketing'] as const;
 export type Category = (typeof CATEGORIES)[number];
 

@@ -10,7 +10,10 @@ import { DEFAULT_SETTINGS } from '../settings/settings.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { TransactionalPorts, TransactionalRequest } from './ports.ts';
 
-/** Transient errors of a provider are tried again for so long, ms (MESSAGING.md). */
+/**
+ * Transient errors of a provider are tried again for so long, ms (docs/messages.md, Send one
+ * message).
+ */
 const RETRY_MS = 20_000;
 /** A call that takes longer is given up: the listener closes at 30 s (management 8.4). */
 const LIMIT_MS = 26_000;

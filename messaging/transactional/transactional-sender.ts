@@ -18,7 +18,7 @@ const BACKGROUND = { attempts: 120, base: 200, cap: 5000 };
 const MAX_BACKGROUND = 5000;
 
 /**
- * Sends transactional messages, each once for its idempotency key (MESSAGING.md, guarantee 4;
+ * Sends transactional messages, each once for its idempotency key (ARCHITECTURE.md, M4;
  * management 3.4). What is begun is finished, also when the client leaves.
  */
 export class TransactionalSender {

@@ -1,7 +1,10 @@
 import { SHOW_STATUS } from '../../messaging/campaigns/status-sql.ts';
 import { SLICE_SIZES } from './run.ts';
 
-/** A run that starts later than this waits for a person to confirm it (MESSAGING.md, Consent). */
+/**
+ * A run that starts later than this waits for a person to confirm it (docs/messages.md, Schedule,
+ * pause, resume, cancel).
+ */
 const LATE = "interval '1 hour'";
 
 /** Retries of a run's messages end so long after its first chunk. */

@@ -24,6 +24,9 @@ const sources = execFileSync('git', ['ls-files', '*.ts', '*.sql', '*.md'], {
   .filter((file) => file !== '' && !file.startsWith('docs/requirements/'))
   .filter((file) => existsSync(join(checkout, file)));
 
+/** Migrations that were released: their checksums are recorded. */
+const UNCHANGEABLE = ['deploy/migrations/postgres/0052_onsite.sql'];
+
 describe('the requirements index', () => {
   it('has a row for every section of the specifications', () => {
     expect(sections.filter((section) => !resolves(section))).toEqual([]);
@@ -86,6 +89,34 @@ describe('documents', () => {
     const defined = new Set([...architecture.matchAll(/\*\*(G[1-9])/g)].map(([, id = '']) => id));
     expect([...defined].sort()).toEqual(['G1', 'G2', 'G3', 'G4', 'G5', 'G6', 'G7', 'G8']);
     expect([...cited].filter((id) => !defined.has(id))).toEqual([]);
+  });
+
+  it('are cited in code and SQL only by names and sections that exist', () => {
+    const documents = sources.filter((file) => file.endsWith('.md'));
+    const headings = (file: string) =>
+      [...readFileSync(join(checkout, file), 'utf8').matchAll(/^#+ (.+)$/gm)].map(
+        ([, heading = '']) => heading,
+      );
+    const wrong = sources
+      .filter((file) => !file.endsWith('.md') && !UNCHANGEABLE.includes(file))
+      .flatMap((file) => {
+        // A citation may be broken over two lines of a comment.
+        const text = readFileSync(join(checkout, file), 'utf8').replaceAll(/\n \* /g, ' ');
+        const named = [...text.matchAll(/\b[A-Z][A-Z-]+\.md\b/g)]
+          .map(([name]) => name)
+          .filter((name) => !documents.some((one) => one.split('/').at(-1) === name));
+        const cited = [...text.matchAll(/\b(docs\/[\w-]+\.md), (?=[A-Z])/g)]
+          .filter(({ 0: all, 1: document = '', index }) => {
+            const section = text.slice(index + all.length, index + all.length + 100);
+            return (
+              !documents.includes(document) ||
+              !headings(document).some((one) => section.startsWith(one))
+            );
+          })
+          .map(({ index }) => text.slice(index, index + 60));
+        return [...named, ...cited].map((what) => `${file}: ${what}`);
+      });
+    expect(wrong).toEqual([]);
   });
 
   it('link only to files that exist', () => {

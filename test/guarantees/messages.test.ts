@@ -28,7 +28,7 @@ const OPEN_CALLS = 20;
 const DISPATCHERS = 2;
 const PARTS = ['planner', 'dispatcher', 'kafka', 'postgres', 'clickhouse', 'redis'] as const;
 const CONTROL_PERCENT = 10;
-/** MESSAGING.md, guarantee 6. */
+/** ARCHITECTURE.md, M6. */
 const UNSUBSCRIBED_MS = 60_000;
 /** People of the middle and of the end of the campaign who unsubscribe while it begins. */
 const UNSUBSCRIBE = 20;
@@ -130,7 +130,7 @@ function times<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, 
   return counts;
 }
 
-describe('a campaign while everything is killed (MESSAGING.md, guarantees 2, 3, 5 and 6)', () => {
+describe('a campaign while everything is killed (ARCHITECTURE.md, M2, M3, M5 and M6)', () => {
   it(
     `reaches each of ${PEOPLE} people at most once in ${KILLS} kills, and every outcome is counted`,
     async () => {
@@ -332,7 +332,7 @@ describe('a run under way (issue 16)', () => {
   }, 180_000);
 });
 
-describe('a recurrence while everything was down (MESSAGING.md, Consent and limits)', () => {
+describe('a recurrence while everything was down (docs/messages.md, Recurrence)', () => {
   it('runs an instance less than an hour late, asks about a later one, and misses what is over', async () => {
     const { owner, template } = await sendingAccount('recurrences', {
       ...{ people: 10, perSecond: 1000 },

@@ -46,7 +46,7 @@ async function unsubscribe(path: string): Promise<number> {
   return answer.status;
 }
 
-describe('an opt-out that was answered 200 is known to those who send (MESSAGING.md, guarantee 6)', () => {
+describe('an opt-out that was answered 200 is known to those who send (ARCHITECTURE.md, M6)', () => {
   it('while Kafka is unavailable, and its announcement goes once the projection has it', async () => {
     const { accountId } = await createAccount('opt-outs without Kafka');
     const message = await trackedMessage(database, { accountId, userId: 'sara' });

@@ -76,7 +76,7 @@ function fateOf(): BotFate {
   return chance < 0.98 ? 'accept_and_hang_up' : 'hang_up';
 }
 
-describe('a transactional message is sent once for its key (MESSAGING.md, guarantee 4)', () => {
+describe('a transactional message is sent once for its key (ARCHITECTURE.md, M4)', () => {
   it(
     `${KEYS} keys, each from ${CLIENTS} clients at once, while every server and both hosts are killed`,
     async () => {

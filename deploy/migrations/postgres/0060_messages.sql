@@ -1,4 +1,4 @@
--- Messages (MESSAGING.md): by what an account sends, its templates and campaigns, and the ledger in which each recipient gets one outcome. Texts from clients: a backslash is doubled, and NUL is \0.
+-- Messages (docs/messages.md): by what an account sends, its templates and campaigns, and the ledger in which each recipient gets one outcome. Texts from clients: a backslash is doubled, and NUL is \0.
 
 -- Rises with each change of a sender, whichever it is.
 CREATE SEQUENCE message_sender_revisions;

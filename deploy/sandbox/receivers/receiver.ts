@@ -19,7 +19,7 @@ export interface SandboxAnswer {
   body?: string;
 }
 
-/** A message as the sandbox lists it (MESSAGING.md, Parts); the store adds when it was received. */
+/** A message as the sandbox lists it (docs/sandbox.md); the store adds when it was received. */
 export interface SandboxMessage {
   channel: Channel;
   provider: string;

@@ -26,7 +26,7 @@ const ADDRESS = /[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}
 const LISTED = /^[ \t>*]{0,20}<?([^\s<>:,;"]{1,64}@[\w.-]{1,255})>?[ \t]*(?::.*|on .*)?$/gm;
 
 /**
- * What a bounce says that is written for people only (MESSAGING.md, Ingest host): those of qmail,
+ * What a bounce says that is written for people only (docs/channels.md, Bounces): those of qmail,
  * Exim, old Exchange, Domino and others. Undefined for a mail that is no bounce.
  * @param own the address of our recipient, in lower case
  */

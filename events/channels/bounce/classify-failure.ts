@@ -46,7 +46,7 @@ const IS_REJECTED = /(?:recipient|address) rejected|rejected (?:the )?(?:recipie
 const IS_UNSURE = /^(?:552|554|556|571)/;
 
 /**
- * Whether an address is dead (MESSAGING.md, Ingest host). The code decides; where it is unspecific
+ * Whether an address is dead (docs/channels.md, Bounces). The code decides; where it is unspecific
  * or absent, the words do. Refusals for what a message holds, for its size or for the reputation of
  * the sender say nothing about the address, so they are soft: only five of them suppress it.
  */

@@ -14,7 +14,7 @@ export interface Bounce {
 }
 
 /**
- * Reads a mail that came to a bounce address (MESSAGING.md, Ingest host). The address says which
+ * Reads a mail that came to a bounce address (docs/channels.md, Bounces). The address says which
  * message it is about; the report says what happened, and counts for our recipient only. Undefined
  * for bytes that are no mail.
  * @param address of our recipient

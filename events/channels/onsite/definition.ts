@@ -31,7 +31,7 @@ export interface UrlCondition {
 export const FREQUENCIES = ['once', 'session', 'always'] as const;
 export type Frequency = (typeof FREQUENCIES)[number];
 
-/** An on-site campaign as it is stored (MESSAGING.md, operators' commands). */
+/** An on-site campaign as it is stored (docs/channels.md, On-site campaigns). */
 export interface OnsiteDefinition {
   kind: OnsiteKind;
   /** What the SDK shows. */

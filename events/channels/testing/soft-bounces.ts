@@ -11,7 +11,7 @@ const MAX_SOFT_BOUNCES = 5;
 
 /**
  * When an address is suppressed, ms: at the first bounce such that five messages have bounced in
- * the 14 days up to it, each counted at its first bounce (MESSAGING.md, Ingest host). Undefined
+ * the 14 days up to it, each counted at its first bounce (docs/channels.md, Bounces). Undefined
  * when it is not. The reference for projections/addresses/suppress-soft-bounces.ts.
  * @param bounces in the order of the log
  */

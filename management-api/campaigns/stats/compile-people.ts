@@ -59,10 +59,10 @@ const CLOCK_SKEW_MS = HOUR_MS;
 
 /**
  * How many people opened, clicked and converted, and the two sides of the uplift, in one statement
- * (MESSAGING.md, Attribution). A touch is a sent message, its open or a click on it; it counts for
- * goal events from its time on, until the message's window ends. A goal event belongs to the
- * strongest touch that counts, and among equal ones to the latest. testing/model.ts says the same
- * in another way.
+ * (docs/message-stats.md, Converted and revenue). A touch is a sent message, its open or a click on
+ * it; it counts for goal events from its time on, until the message's window ends. A goal event
+ * belongs to the strongest touch that counts, and among equal ones to the latest. testing/model.ts
+ * says the same in another way.
  *
  * Between two edges (where a touch begins or ends to count) all goal events of a person belong to
  * the same touch: they are added up first, so that a person with a million of them costs no more.

@@ -16,7 +16,7 @@ export interface StatsRun {
   hasControl: boolean;
 }
 
-/** `planned` = the sum over all statuses + in_flight (MESSAGING.md, Guarantees). */
+/** `planned` = the sum over all statuses + in_flight (docs/message-stats.md, The balance). */
 export interface Balance extends Record<MessageStatus, number> {
   planned: number;
   in_flight: number;

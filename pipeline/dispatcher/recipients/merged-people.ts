@@ -24,9 +24,10 @@ const MAX_KEYS = 2000;
 const NEXT_MS = 1000;
 
 /**
- * Which of these recipients sends to its person (MESSAGING.md: after a merge one address gets one
- * message). One that was opened already has decided; else the first that asks sends, after nobody
- * can be sending any more who does not know of the merge. Rejects when PostgreSQL does.
+ * Which of these recipients sends to its person (docs/messages.md, Send a campaign: after a merge
+ * one address gets one message). One that was opened already has decided; else the first that asks
+ * sends, after nobody can be sending any more who does not know of the merge. Rejects when
+ * PostgreSQL does.
  */
 export async function decideMerged(
   database: Pick<Database, 'query'>,

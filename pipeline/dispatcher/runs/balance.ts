@@ -1,6 +1,8 @@
 import type { Database } from '../../../platform/postgres/pool.ts';
 
-/** Messages of campaigns: `planned` is the sum of the others (MESSAGING.md, Guarantees). */
+/**
+ * Messages of campaigns: `planned` is the sum of the others (docs/message-stats.md, The balance).
+ */
 export interface MessageTotals {
   planned: number;
   sent: number;

@@ -16,7 +16,10 @@ export interface InstancePlan {
 /** Instances of a campaign that one statement records. */
 const MAX_INSTANCES = 100;
 
-/** A later start is asked about, and not at all when the next instance is due (MESSAGING.md). */
+/**
+ * A later start is asked about, and not at all when the next instance is due (docs/messages.md,
+ * Recurrence).
+ */
 const LATE_MS = 3_600_000;
 
 export const MISSED_LATE =

@@ -1,4 +1,4 @@
--- One outcome of each message (MESSAGING.md, Event-sourced). A record that is read again replaces its row. Nothing writes a row again, so each insert is synced; expired rows go with their whole part (0022), and readers leave out older ones (platform/clickhouse/kept-messages.ts).
+-- One outcome of each message (docs/message-stats.md, The table of outcomes). A record that is read again replaces its row. Nothing writes a row again, so each insert is synced; expired rows go with their whole part (0022), and readers leave out older ones (platform/clickhouse/kept-messages.ts).
 CREATE TABLE IF NOT EXISTS messages (
   account_id UInt64,
   message_id String,

@@ -41,7 +41,7 @@ const suppressedOnce = (wanted: string[]) =>
     return found.toSorted().join() === wanted.toSorted().join();
   });
 
-describe('POST /v1/bounce/{local} (ingest 4.2, 7.1, 7.4, 8; MESSAGING.md)', () => {
+describe('POST /v1/bounce/{local} (ingest 4.2, 7.1, 7.4, 8; docs/channels.md, Bounces)', () => {
   it.each([
     ['postfix-unknown-user', 'sara@example.ir', 'hard_bounce 5.1.1'],
     ['qmail', 'sara@example.ir', 'hard_bounce 5.1.1'],

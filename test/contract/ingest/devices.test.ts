@@ -179,7 +179,7 @@ describe('POST /v1/devices/unregister (ingest 4.2, 7.4)', () => {
   });
 });
 
-describe('./ravand admin addresses (MESSAGING.md)', () => {
+describe('./ravand admin addresses (docs/channels.md, Operators)', () => {
   it('prints the addresses of all names of a person', async () => {
     await register(device());
     const visitor = `browser ${user}`;

@@ -68,7 +68,7 @@ interface Chain {
   chains: { user_id: string; entries: Record<string, unknown>[] }[];
 }
 
-describe('/e/u/{token} (ingest 4.8, MESSAGING.md)', () => {
+describe('/e/u/{token} (ingest 4.8, docs/channels.md, Pages of messages)', () => {
   it('GET and HEAD show a page and change nothing', async () => {
     for (let fetched = 0; fetched < 3; fetched++) {
       const { status, text } = await page({ path: message.unsubscribe });
@@ -156,7 +156,7 @@ describe('/e/u/{token} (ingest 4.8, MESSAGING.md)', () => {
   });
 });
 
-describe('/e/p/{token} (ingest 4.8, MESSAGING.md)', () => {
+describe('/e/p/{token} (ingest 4.8, docs/channels.md, Pages of messages)', () => {
   const choice = (shown: Record<string, string>, on: string[]) =>
     [
       ...Object.entries(shown).map(([channel, state]) => `shown=${channel}:${state}`),
@@ -224,7 +224,7 @@ describe('/e/p/{token} (ingest 4.8, MESSAGING.md)', () => {
   });
 });
 
-describe('/e/o/{token} (ingest 4.8, 6.1, MESSAGING.md)', () => {
+describe('/e/o/{token} (ingest 4.8, 6.1, docs/channels.md, Pages of messages)', () => {
   const PERSON =
     'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148';
   const PROXY =
@@ -313,7 +313,7 @@ describe('/e/o/{token} (ingest 4.8, 6.1, MESSAGING.md)', () => {
   });
 });
 
-describe('tokens (ingest 4.8, MESSAGING.md)', () => {
+describe('tokens (ingest 4.8, docs/channels.md, Pages of messages)', () => {
   const changed = (path: string) => path.slice(0, -1) + (path.endsWith('A') ? 'B' : 'A');
 
   it('hold neither the user nor the address', () => {

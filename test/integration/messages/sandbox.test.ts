@@ -11,7 +11,7 @@ import {
 import { Aborted, eventually, readyStack } from '../../support/stack.ts';
 import { openPostgres } from '../../support/stack-clients.ts';
 
-/** As the sandbox lists it (MESSAGING.md, Parts). */
+/** As the sandbox lists it (docs/sandbox.md). */
 interface Listed {
   channel: Channel;
   provider: string;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../events/json.ts';
 import { admin, eventually, readyStack } from '../stack.ts';
 import type { MessageAccount } from './message-account.ts';
 
-/** What GET /v1/campaigns/{id} says of a campaign (MESSAGING.md, Management host). */
+/** What GET /v1/campaigns/{id} says of a campaign (docs/messages.md, Send a campaign). */
 export interface ShownCampaign {
   status: string;
   stats: {

@@ -25,8 +25,8 @@ interface Competitor {
 }
 
 /**
- * A literal implementation of the attribution of MESSAGING.md: goal event by goal event, message by
- * message. The SQL is compared with it.
+ * A literal implementation of the attribution of docs/message-stats.md: goal event by goal event,
+ * message by message. The SQL is compared with it.
  */
 export function peopleModel(
   dataset: MessageDataset,
