@@ -3,7 +3,6 @@ import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { WakeSignal } from '../../platform/wake-signal.ts';
-import { dueChunks } from './leasing/due-chunks.ts';
 import { moveDeadlines } from './leasing/move-deadlines.ts';
 import { FIRST_CHUNKS, isPressed, planLeases, type ChannelLoad } from './leasing/plan.ts';
 import { sendLeased, type SendingDeps } from './leasing/send-leased.ts';
@@ -30,9 +29,8 @@ export interface DispatcherOptions extends Omit<
 const IDLE_MS = 1000;
 /** Chunks that end at the same time make one look, ms. */
 const GATHER_MS = 10;
-/** How often senders are read again, and waiting chunks are counted, ms. */
+/** How often senders are read again, ms. */
 const REFRESH_MS = 1000;
-const MEASURE_MS = 5000;
 /** How often the deadlines of runs move along with a sender that is at its limits, ms. */
 const MOVE_MS = 60_000;
 /** Writes after open calls were ended, ms. */
@@ -160,9 +158,8 @@ export class Dispatcher {
 
   /** Notices senders that were changed, and that work again. */
   async #refreshUntilEnd(): Promise<void> {
-    const { gates, database, metrics } = this.#options;
+    const { gates } = this.#options;
     const { signal } = this.#ending;
-    let measuredAt = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       const watched = [...gates.all()].filter(
         ({ chunks, gate }) => chunks > 0 || gate.phase !== 'closed',
@@ -170,10 +167,6 @@ export class Dispatcher {
       await Promise.allSettled(watched.map((channel) => gates.refresh(channel)));
       gates.sweep();
       await this.#moveDeadlines().catch(() => undefined);
-      if (performance.now() - measuredAt > MEASURE_MS) {
-        measuredAt = performance.now();
-        await dueChunks(database).then(metrics.waiting, () => undefined);
-      }
       await delay(REFRESH_MS, signal).catch(() => undefined);
     }
   }

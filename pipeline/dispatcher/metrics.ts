@@ -12,7 +12,6 @@ export interface DispatcherMetrics {
   /** Recipients could not be looked up. */
   unprepared: () => void;
   chunkEnded: (how: 'done' | 'released' | 'lost' | 'error') => void;
-  waiting: (chunks: { due: number; dueSeconds: number }) => void;
 }
 
 /** Metrics of sending; gauges are read through `probe` when they are scraped. */
@@ -43,14 +42,6 @@ export function dispatcherMetrics(
     'Leases of chunks by how they ended: done, released (its recipients wait, or others had their turn), lost (another process has it), error (the lease runs out).',
     'end',
   );
-  const due = metrics.gauge(
-    'ravand_dispatcher_due_chunks',
-    'Chunks of runs that may be sent, which no process has leased; at most 100 of each run are counted.',
-  );
-  const dueSeconds = metrics.gauge(
-    'ravand_dispatcher_due_seconds',
-    'For how long the chunk has waited that waits for longest; 0 without one.',
-  );
   metrics.collected(
     'ravand_dispatcher_breakers',
     'Senders by the phase of their circuit breaker.',
@@ -77,9 +68,5 @@ export function dispatcherMetrics(
     },
     unprepared: () => unprepared.inc(),
     chunkEnded: (end) => leases.inc({ end }),
-    waiting(chunk) {
-      due.set(chunk.due);
-      dueSeconds.set(chunk.dueSeconds);
-    },
   };
 }

@@ -86,7 +86,7 @@ export async function readMessageBalance(
 
 /** What waits in the two queues of messages. */
 export interface WaitingMessages {
-  /** Chunks of runs that send which may be sent now. */
+  /** Chunks of runs that send which may be sent now; at most 100 of each run are counted. */
   due_chunks: number;
   /** For how long the one has been due that waits longest, seconds. */
   due_seconds: number;
@@ -95,11 +95,17 @@ export interface WaitingMessages {
   outbox_seconds: number;
 }
 
+/** A run may have hundreds of them, and there may be a thousand runs. */
+const MAX_OF_A_RUN = 100;
+
 const WAITING = `SELECT chunks.due_chunks, chunks.due_seconds, outbox.outbox_rows, outbox.outbox_seconds
   FROM (
-    SELECT count(m.chunk)::float8 AS due_chunks, coalesce(extract(epoch FROM clock_timestamp() - min(greatest(m.next_at, m.created_at))), 0)::float8 AS due_seconds
-    FROM campaign_runs r JOIN accounts a ON a.id = r.account_id
-    LEFT JOIN message_chunks m ON m.run_id = r.id AND NOT m.is_done AND m.next_at <= clock_timestamp() AND (m.leased_until IS NULL OR m.leased_until < clock_timestamp())
+    SELECT count(m.since)::float8 AS due_chunks, coalesce(extract(epoch FROM now() - min(m.since)), 0)::float8 AS due_seconds
+    FROM campaign_runs r JOIN accounts a ON a.id = r.account_id CROSS JOIN LATERAL (
+      SELECT greatest(m.next_at, m.created_at) AS since FROM message_chunks m
+      WHERE m.run_id = r.id AND NOT m.is_done AND m.next_at <= now() AND (m.leased_until IS NULL OR m.leased_until < now())
+      ORDER BY m.next_at LIMIT ${MAX_OF_A_RUN}
+    ) m
     WHERE r.state IN ('planning', 'sending') AND (r.cancelled OR (NOT r.paused AND a.status = 'active'))
   ) chunks, (
     SELECT count(*)::float8 AS outbox_rows, coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS outbox_seconds FROM message_outbox

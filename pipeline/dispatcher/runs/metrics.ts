@@ -30,7 +30,7 @@ export function runsMetrics(registry: Registry): RunsMetrics {
   );
   const chunks = metrics.gauge(
     'ravand_message_chunks_due',
-    'Chunks of campaigns that may be sent and that nobody has leased.',
+    'Chunks of campaigns that may be sent and that nobody has leased; at most 100 of each run are counted.',
   );
   const chunkAge = metrics.gauge(
     'ravand_message_chunks_due_seconds',

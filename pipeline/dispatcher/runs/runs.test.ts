@@ -232,6 +232,12 @@ describe('what waits', () => {
     expect(Math.floor(found.outbox_seconds / 10)).toBe(3);
   });
 
+  it('counts at most 100 chunks of a run, however many wait', async () => {
+    await addRun({ id: 1, chunks: Array.from({ length: 120 }, () => 0) });
+    await addRun({ id: 2, chunks: [0, 0] });
+    expect(await waitingMessages(postgres.database)).toMatchObject({ due_chunks: 102 });
+  });
+
   it('is nothing without runs', async () => {
     expect(await waitingMessages(postgres.database)).toEqual({
       ...{ due_chunks: 0, due_seconds: 0, outbox_rows: 0, outbox_seconds: 0 },
