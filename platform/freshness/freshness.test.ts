@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { decider } from '../../events/testing/given.ts';
 import { createLog } from '../log.ts';
 import { freshUntil, nextRecords, type HopProgress, type Snapshot } from './decide.ts';
@@ -175,5 +175,57 @@ describe('createFreshness', () => {
     now = 5000;
     fetchSnapshot.mockRejectedValueOnce(new Error('unavailable'));
     expect(await freshness.freshUntil(['events'])).toBe(5);
+  });
+
+  describe('logs when it begins and when it ends that nobody knows the progress', () => {
+    beforeEach(() => vi.useFakeTimers({ now: 1_000_000 }));
+    afterEach(() => vi.useRealTimers());
+
+    function logged(fetchSnapshot: () => Promise<Snapshot>) {
+      const lines: string[] = [];
+      const to = { write: (line: string) => void lines.push(line) };
+      const freshness = createFreshness({
+        ...{ fetchSnapshot, now: () => Date.now() },
+        log: createLog({ part: 'test', level: 'info', to }),
+      });
+      return {
+        /** Some at once. */
+        ask: (requests: number) =>
+          Promise.allSettled(
+            Array.from({ length: requests }, () => freshness.freshUntil(['events'])),
+          ),
+        levels: () => lines.map((line) => (JSON.parse(line) as { level: string }).level),
+      };
+    }
+
+    it('once for all requests, while Kafka is unavailable', async () => {
+      let fails = true;
+      const { ask, levels } = logged(() =>
+        fails ? Promise.reject(new Error('unavailable')) : Promise.resolve(at(Date.now())),
+      );
+      for (let round = 0; round < 3; round++) await ask(20);
+      expect(levels()).toEqual(['warn']);
+      fails = false;
+      await ask(20);
+      fails = true;
+      await vi.advanceTimersByTimeAsync(2000);
+      await ask(20);
+      expect(levels()).toEqual(['warn', 'info', 'warn']);
+    });
+
+    it('once while each of its answers takes longer than a request waits', async () => {
+      const { ask, levels } = logged(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 4000));
+        return at(Date.now());
+      });
+      for (let round = 0; round < 4; round++) {
+        const early = ask(10);
+        await vi.advanceTimersByTimeAsync(2000);
+        const late = ask(10);
+        await vi.advanceTimersByTimeAsync(4000);
+        await Promise.all([early, late]);
+      }
+      expect(levels()).toEqual(['warn']);
+    });
   });
 });

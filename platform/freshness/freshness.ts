@@ -29,7 +29,8 @@ interface FreshnessOptions {
 
 /**
  * Fetches a snapshot on demand, when the last one is too old, and one at a time. While Kafka is
- * unavailable the last snapshot is used: what was stored remains stored.
+ * unavailable the last snapshot is used: what was stored remains stored. That is logged when it
+ * begins and when it ends, however many ask.
  */
 export function createFreshness({
   fetchSnapshot: look,
@@ -39,10 +40,17 @@ export function createFreshness({
 }: FreshnessOptions): Freshness {
   let last: { snapshot: Snapshot; at: number } | undefined;
   let refreshing: Promise<Snapshot> | undefined;
+  /** The last snapshot failed, or took longer than a request waits. */
+  let isUnknown = false;
 
   const refresh = async (): Promise<Snapshot> => {
+    const beganAt = now();
     const snapshot = await look();
     last = { snapshot, at: now() };
+    if (isUnknown && now() - beganAt < WAIT_MS) {
+      isUnknown = false;
+      log.info({ code: 'freshness_known' }, 'the progress of the log can be read again');
+    }
     return snapshot;
   };
 
@@ -59,10 +67,12 @@ export function createFreshness({
           groups,
         );
       } catch (error) {
-        log.warn(
-          { err: error, code: 'freshness_unknown' },
-          'the progress of the log cannot be read; the last known freshness is used',
-        );
+        if (!isUnknown)
+          log.warn(
+            { err: error, code: 'freshness_unknown' },
+            'the progress of the log cannot be read; the last known freshness is used until it can',
+          );
+        isUnknown = true;
         if (!last) throw error;
         return freshUntil(last.snapshot, groups);
       }
