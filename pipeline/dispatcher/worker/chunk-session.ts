@@ -209,19 +209,16 @@ export class ChunkSession {
       if (this.#givenUp) this.#giveUp(this.#givenUp);
       return;
     }
-    const isRepeat = isOpen(this.#state, index);
     switch (decision.kind) {
       case 'send':
         this.#ready.set(index, decision.message);
         return;
       case 'wait':
-        // What may have been sent is not known to be sent: it cannot wait for a better time.
-        if (isRepeat) return this.#end(index, UNKNOWN);
         this.#waiting.set(index, decision.until);
         return;
       case 'finish':
-        if (isRepeat) return this.#end(index, UNKNOWN);
-        return this.#end(index, decision);
+        // What may have been sent is not known to be skipped.
+        return this.#end(index, isOpen(this.#state, index) ? UNKNOWN : decision);
     }
   }
 
