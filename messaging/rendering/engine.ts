@@ -10,6 +10,7 @@ import {
   type LiquidOptions,
 } from 'liquidjs';
 import { FILTERS, TAGS } from './allowed-liquid.ts';
+import { jalaliFilter } from './jalali-filter.ts';
 import { MAX_CAPTURED_CHARACTERS } from './limits.ts';
 import { escapeHtml, textOf } from './output-text.ts';
 import { SafeContext } from './safe-context.ts';
@@ -98,6 +99,11 @@ function newEngine(kind: OutputKind): Liquid {
   engine.registerTag('cycle', SafeCycle);
   engine.registerFilter('url_encode', function (value: unknown) {
     return encodeURIComponent(charged(this.context, textOf(value)).toWellFormed());
+  });
+  engine.registerFilter('jalali', function (value: unknown, format?: unknown) {
+    // The longest that a directive becomes.
+    this.context.memoryLimit.use(textOf(format).length * 4);
+    return jalaliFilter(value, format, Date.now());
   });
   engine.registerFilter('newline_to_br', function (value: unknown) {
     const text = charged(this.context, textOf(value));
