@@ -165,7 +165,7 @@ export class ChunkSession {
   /** Opens nothing more: the lease goes back when the open calls have ended. */
   end(): void {
     this.#isEnding = true;
-    for (const [index, message] of this.#ready) this.#releaseCap(index, message);
+    for (const [index, message] of this.#ready) this.#discard(index, message);
     this.#ready.clear();
   }
 
@@ -204,7 +204,7 @@ export class ChunkSession {
   prepared(index: number, decision: Decision): void {
     this.#preparing.delete(index);
     if (this.#givenUp || this.#isEnding) {
-      if (decision.kind === 'send') this.#releaseCap(index, decision.message);
+      if (decision.kind === 'send') this.#discard(index, decision.message);
       this.#toPrepare.push(index);
       if (this.#givenUp) this.#giveUp(this.#givenUp);
       return;
@@ -355,7 +355,7 @@ export class ChunkSession {
   /** Ends everybody who is neither called, nor prepared at the moment, nor ended. */
   #giveUp(ending: Ending): void {
     this.#givenUp = ending;
-    for (const [index, message] of this.#ready) this.#releaseCap(index, message);
+    for (const [index, message] of this.#ready) this.#discard(index, message);
     const ended = [
       ...[...this.#toPrepare, ...this.#ready.keys(), ...this.#waiting.keys()],
       ...this.#retries.map(({ index }) => index),
@@ -368,6 +368,11 @@ export class ChunkSession {
     for (const index of ended)
       if (isOpen(this.#state, index) && !retried.has(index)) this.#end(index, UNKNOWN);
       else this.#end(index, this.#options.isControl(index) ? WITHHELD : ending);
+  }
+
+  /** It is not called now. A repeat may have been sent before: its reservation stays. */
+  #discard(index: number, message: PreparedMessage): void {
+    if (!isOpen(this.#state, index)) this.#releaseCap(index, message);
   }
 
   #retryAt(
