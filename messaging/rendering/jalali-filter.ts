@@ -5,7 +5,7 @@ import { textOf } from './output-text.ts';
 const DAY_MS = 86_400_000;
 /** `2 آذر 1405`, in Persian digits. */
 const DEFAULT_FORMAT = '%-d %B %Y';
-/** Numbers from here on are ms since the epoch, smaller ones seconds: the one is 1973, the other 5138. */
+/** Numbers from here on (1973) are ms since the epoch, smaller ones (up to 5138) seconds. */
 const MIN_MS = 1e11;
 /** 1 January of the years 0 and 10000: farther away nothing is a date, ms. */
 const RANGE = [-62_167_219_200_000, 253_402_300_800_000] as const;
@@ -31,8 +31,8 @@ export function jalaliFilter(value: unknown, format: unknown, now: number): unkn
   const local = tehranTimeOf(textOf(value).trim(), now);
   if (local === undefined) return value;
   const pattern = format === undefined || format === null ? DEFAULT_FORMAT : textOf(format);
-  return pattern.replace(/%(-?)([A-Za-z%])/g, (directive, dash: string, letter: string) => {
-    const text = directiveText(letter, local, { isPadded: dash === '' });
+  return pattern.replace(/%(-?)([A-Za-z%])/g, (directive, dash: string, name: string) => {
+    const text = directiveText(name, local, { isPadded: dash === '' });
     return text === undefined ? directive : persianDigits(text);
   });
 }
@@ -69,7 +69,7 @@ function localOf(text: string, now: number): number | undefined {
 type Six = [number, number, number, number, number, number];
 
 function directiveText(
-  letter: string,
+  name: string,
   local: number,
   { isPadded }: { isPadded: boolean },
 ): string | undefined {
@@ -78,7 +78,7 @@ function directiveText(
   const time = new Date(local);
   const number = (value: number, digits = 2) =>
     isPadded ? String(value).padStart(digits, '0') : String(value);
-  switch (letter) {
+  switch (name) {
     case 'Y':
       return String(year);
     case 'y':

@@ -23,8 +23,8 @@ const CAUGHT_UP_RECORDS = 2000;
  *
  * - copy: under load, then once more after each of the two barriers.
  * - hold: the first barrier. Writers that follow the layout (gateways, the management host, the
- *   planner) keep new records; they have the new name before they publish again. Commands that publish have
- *   ended.
+ *   planner) keep new records; they have the new name before they publish again. Commands that
+ *   publish have ended.
  * - stop: the second one. Services that keep the former name for as long as they run end, and wait
  *   for the new name when they are started again. A service joins its group before it looks whether
  *   a topic is being replaced, and the command looks for members of groups after it has written

@@ -17,7 +17,7 @@ const MESSAGE: PreparedMessage = {
   ...{ userId: 'u', resolvedAt: NOW + 5000, addressHash: 'h', capOf: '' },
 };
 
-/** Of a chunk with one recipient, whom an idempotent provider was called for: its answer is lost. */
+/** Of a chunk with one recipient: an idempotent provider was called, and its answer is lost. */
 function lostAnswer() {
   const chunk = newChunk(1);
   const session = new ChunkSession({
