@@ -22,6 +22,8 @@ export default defineConfig({
           ],
           // Far above what any takes: other work on the machine must not end one.
           ...{ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
+          // By default a core is left to the main process, which mostly waits.
+          maxWorkers: '100%',
           // Each process lives for a second: optimised machine code of PGlite is never paid back.
           execArgv: ['--liftoff-only'],
         },
@@ -31,7 +33,9 @@ export default defineConfig({
           name,
           include: [`test/${name}/**/*.test.ts`],
           // Contract tests mostly wait, each file for accounts of its own.
-          ...(name === 'contract' ? { maxWorkers: 3 } : { fileParallelism: false }),
+          ...(name === 'contract'
+            ? { maxWorkers: 3, sequence: { groupOrder: 1 } }
+            : { fileParallelism: false }),
           ...slow,
         },
       })),
