@@ -3,7 +3,7 @@ import { READY, type RenderedJob, type RenderJob, type ThreadData } from './thre
 
 /** A machine without a free core is not the template's fault, but every wait ends. */
 const MAX_JOB_MS = 60_000;
-const CHECK_MS = 250;
+const CHECK_MS = 100;
 const NONE: NodeJS.CpuUsage = { user: 0, system: 0 };
 /** Of a thread: templates, and the messages of one job. */
 export const MAX_HEAP_MIB = 256;

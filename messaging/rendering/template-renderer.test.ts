@@ -4,8 +4,8 @@ import type { TemplateContent } from '../templates/template.ts';
 import { RendererBusy, TemplateRenderer, type TemplateToRender } from './template-renderer.ts';
 
 const MINUTE = 60_000;
-/** As in production, at a third of the cost: two hangs of a version, four of an account. */
-const CPU_LIMITS = { job: 500, version: 1000, account: 2000 };
+/** As in production, at a fifth of the cost: two hangs of a version, four of an account. */
+const CPU_LIMITS = { job: 300, version: 600, account: 1200 };
 let now = 0;
 const stopped: string[] = [];
 const renderer = new TemplateRenderer({
