@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +10,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const FACTS = `SELECT current_user, current_database(), version(),
-  current_setting('server_encoding') AS encoding, current_setting('TimeZone') AS zone,
-  current_setting('search_path') AS path, current_setting('default_transaction_isolation') AS isolation,
+const FACTS = `SELECT current_user, current_database(), current_setting('server_encoding') AS encoding,
+  current_setting('search_path') AS path,
   (SELECT datcollate FROM pg_database WHERE datname = current_database()) AS collation,
-  (SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace) AS schemas,
-  (SELECT string_agg(extname, ',' ORDER BY extname) FROM pg_extension) AS extensions`;
+  (SELECT string_agg(nspname, ' ' ORDER BY nspname) FROM pg_namespace) AS schemas`;
 
 it('An engine from the stored dump is empty, and like one that initdb made', async () => {
   const first = await emptyEngine(folder);
@@ -24,9 +21,15 @@ it('An engine from the stored dump is empty, and like one that initdb made', asy
   const [file, ...others] = readdirSync(folder);
   expect(file).toMatch(/^empty-\d+\.\d+\.\d+\.tar$/);
   expect(others).toEqual([]);
-  const [second, plain] = await Promise.all([emptyEngine(folder), PGlite.create()]);
-  expect((await second.query(FACTS)).rows).toEqual((await plain.query(FACTS)).rows);
+  const second = await emptyEngine(folder);
+  expect((await second.query(FACTS)).rows).toEqual([
+    {
+      ...{ current_user: 'postgres', current_database: 'postgres', encoding: 'UTF8' },
+      ...{ path: 'public', collation: 'C' },
+      schemas: 'information_schema pg_catalog pg_toast public',
+    },
+  ]);
   const tables = await second.query(`SELECT FROM pg_tables WHERE schemaname = 'public'`);
   expect(tables.rows).toEqual([]);
-  await Promise.all([first, second, plain].map((engine) => engine.close()));
+  await Promise.all([first, second].map((engine) => engine.close()));
 });
