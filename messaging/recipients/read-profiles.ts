@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { PROFILE_COLUMNS } from '../../events/traits.ts';
+import { isProfileColumn, PROFILE_COLUMNS } from '../../events/traits.ts';
 import { unsignedLength, writeUnsigned } from '../../schemas/varint.ts';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import type { StoredProfile } from './merge-profiles.ts';
@@ -49,18 +49,23 @@ export async function readProfiles(
   const wanted = variables && new Set([...ALWAYS, ...variables]);
   const columns = PROFILE_COLUMNS.filter((column) => wanted?.has(column) ?? true);
   const params = new SqlParams();
-  const kept = (map: string) =>
-    wanted ? `mapFilter((key, value) -> ${params.isTextIn('key', [...wanted])}, ${map})` : map;
+  const traits = wanted && [...wanted].filter((name) => !isProfileColumn(name));
+  const keys = (names: readonly string[], map: string) =>
+    `mapFilter((key, value) -> ${params.isTextIn('key', names)}, ${map})`;
+  // A map is many times as large as a column: without a trait it is not read.
+  const kept = (map: string, type: string) =>
+    traits?.length === 0 ? `CAST(map(), '${type}')` : traits ? keys(traits, map) : map;
   const merged = names.filter(({ isMerged }) => isMerged);
   // A time of writing is one number of 128 bits: as a text of equal length it is exact.
-  const written = kept(`mapApply((key, at) -> (key, leftPad(toString(at), 39, '0')), _stamps)`);
+  const stampsText = `mapApply((key, at) -> (key, leftPad(toString(at), 39, '0')), _stamps)`;
+  const written = wanted ? keys([...wanted], stampsText) : stampsText;
   const none = `CAST(map(), 'Map(String, String)')`;
   const stamps =
     merged.length === 0
       ? none
       : `if((account_id, name) IN (${namesSql(merged)}), ${written}, ${none})`;
   const answer = await client.query({
-    query: `SELECT account_id AS account, name, event_count AS events, ${columns.join(', ')}, ${kept('traits')} AS traits, ${kept('trait_numbers')} AS numbers,
+    query: `SELECT account_id AS account, name, event_count AS events, ${columns.join(', ')}, ${kept('traits', 'Map(String, String)')} AS traits, ${kept('trait_numbers', 'Map(String, Float64)')} AS numbers,
         ${stamps} AS stamps
       FROM profiles WHERE (account_id, name) IN (${namesSql(names)})`,
     query_params: params.values(),
@@ -69,6 +74,8 @@ export async function readProfiles(
     abort_signal: signal,
     clickhouse_settings: {
       max_execution_time: SECONDS,
+      // Looking up few rows by their key, more threads only cost each other.
+      max_threads: 1,
       max_query_size: '100000000',
       output_format_json_quote_64bit_integers: 0,
       use_query_cache: 0,

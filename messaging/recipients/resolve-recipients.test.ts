@@ -4,7 +4,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
-import { resolveRecipients } from './resolve-recipients.ts';
+import { resolveMany, resolveRecipients } from './resolve-recipients.ts';
 import type { Resolved } from './resolved.ts';
 import { clickhouseWith, type ProfileRow } from './testing/stored-profiles.ts';
 
@@ -312,6 +312,27 @@ describe('a batch of recipients', () => {
     const of = { accountId: 2, channel: 'bale' as const, people: [{ personId: 'u', userId: 'u' }] };
     const found = (await resolveRecipients(deps, of, { signal })).get('u');
     expect(found).toMatchObject({ targets: [], profile: {} });
+  });
+
+  it('is read as far as the messages of a batch name it, and whole when one may name anything', async () => {
+    const clickhouse = clickhouseWith([]);
+    const readFor = async (...named: (string[] | undefined)[]) => {
+      const one = { accountId: 1, channel: 'bale' as const, personId: 'u', userId: 'u' };
+      const wanted = named.map((variables) => ({ ...one, variables }));
+      await resolveMany({ database: store.database, clickhouse }, wanted, { signal });
+      const statement = clickhouse.statements.at(-1) ?? '';
+      const parts = [' city,', ' country,', ' traits AS traits', 'mapFilter('];
+      return parts.filter((part) => statement.includes(part));
+    };
+    expect(await readFor(['city'])).toEqual([' city,']);
+    expect(await readFor(['city'], ['country', 'plan'])).toEqual([
+      ...[' city,', ' country,', 'mapFilter('],
+    ]);
+    expect(await readFor(['city'], undefined)).toEqual([
+      ' city,',
+      ' country,',
+      ' traits AS traits',
+    ]);
   });
 
   it('takes one statement of each kind for 500 people, and two for 501', async () => {

@@ -15,8 +15,6 @@ export interface RecipientDeps {
 
 interface ResolveOptions {
   signal: AbortSignal;
-  /** Traits and columns that templates name; undefined: all. */
-  variables?: readonly string[] | undefined;
 }
 
 /** People of one statement. */
@@ -70,7 +68,7 @@ interface Known {
 async function resolveBatch(
   { database, clickhouse }: RecipientDeps,
   wanted: readonly WantedRecipient[],
-  { signal, variables }: ResolveOptions,
+  { signal }: ResolveOptions,
 ): Promise<Resolved[]> {
   const facts = await readFacts(database, wanted);
   const known = wanted.flatMap((one, at): Known[] => {
@@ -78,7 +76,7 @@ async function resolveBatch(
     return own ? [{ wanted: one, facts: own }] : [];
   });
   const stored = await readProfiles({
-    ...{ client: clickhouse, variables, signal },
+    ...{ client: clickhouse, variables: variablesOf(wanted), signal },
     names: profileNames(known),
   });
   const reached = known.map((one) => withTargets(one, profileOf(one, stored)));
@@ -90,6 +88,17 @@ async function resolveBatch(
     ...decideConsent({ channel: one.channel, facts: own, columns: profile?.columns ?? {} }),
     profile: profileVariables(profile),
   }));
+}
+
+/** What any of them needs. */
+function variablesOf(wanted: readonly WantedRecipient[]): string[] | undefined {
+  const lists = new Set(wanted.map(({ variables }) => variables));
+  const names = new Set<string>();
+  for (const list of lists) {
+    if (!list) return undefined;
+    for (const name of list) names.add(name);
+  }
+  return [...names];
 }
 
 /** Each name once, whoever's it is in the batch. */

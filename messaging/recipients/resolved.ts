@@ -10,6 +10,8 @@ export interface WantedRecipient {
   personId: string;
   /** A distinct id of the person, under which consents and events are recorded. */
   userId: string;
+  /** Traits and columns that the message names (namedVariables); undefined: any. */
+  variables?: readonly string[] | undefined;
 }
 
 /** What is known of a recipient now. */

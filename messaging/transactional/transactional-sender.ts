@@ -3,6 +3,7 @@ import type { MessageOutcome } from '../../schemas/records.ts';
 import { retry } from '../../platform/backoff.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Resolved } from '../recipients/resolved.ts';
+import { namedVariables } from '../templates/named-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
@@ -85,7 +86,10 @@ export class TransactionalSender {
     template: TemplateVersion | undefined,
   ): Promise<Resolved> | undefined {
     if (template?.channel !== channel) return undefined;
-    const resolved = this.#ports.resolve({ accountId, channel, personId: userId, userId });
+    const resolved = this.#ports.resolve({
+      ...{ accountId, channel, personId: userId, userId },
+      variables: namedVariables(template.content),
+    });
     resolved.catch(() => undefined);
     return resolved;
   }

@@ -15,6 +15,7 @@ import type { Resolved, WantedRecipient } from '../../../messaging/recipients/re
 import type { OpenSender } from '../../../messaging/senders/senders.ts';
 import type { FrequencyCap } from '../../../messaging/settings/settings.ts';
 import type { ReadMessageSettings } from '../../../messaging/settings/settings-store.ts';
+import { namedVariables } from '../../../messaging/templates/named-variables.ts';
 import type { TemplateVersion } from '../../../messaging/templates/template.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { ChunkRecipient } from '../../../schemas/records.ts';
@@ -141,12 +142,13 @@ async function decideOpen(
 
 async function lookUp(
   { resolve }: PreparePorts,
-  { accountId, channel }: Sending,
+  { accountId, channel, template }: Sending,
   candidates: readonly Candidate[],
 ): Promise<Known[]> {
+  const variables = namedVariables(template.content);
   const resolved = await resolve(
     candidates.map(({ recipient: { person_id: personId, user_id: userId } }) => ({
-      ...{ accountId, channel, personId, userId },
+      ...{ accountId, channel, personId, userId, variables },
     })),
   );
   return candidates.map((candidate, at) => {
