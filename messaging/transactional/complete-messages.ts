@@ -31,9 +31,14 @@ const COMPLETE = `WITH w AS MATERIALIZED (
     INSERT INTO message_outbox (account_id, outcomes)
     SELECT account_id, string_agg(outcome, '' ORDER BY at) FROM w JOIN completed USING (at) GROUP BY account_id
   )
-  SELECT at::integer AS at FROM completed`;
+  SELECT at::integer AS at FROM completed
+  UNION ALL
+  SELECT w.at::integer FROM w JOIN transactional_messages t USING (account_id, idempotency_key, fence) WHERE t.result IS NOT NULL`;
 
-/** Which of them were completed; the others are of reservations that were taken again. */
+/**
+ * Which of them are completed, now or by an earlier execution whose answer was lost; the others are
+ * of reservations that were taken again.
+ */
 export async function completeMessages(
   database: Pick<Database, 'query'>,
   all: readonly Completion[],

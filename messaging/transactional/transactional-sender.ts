@@ -11,7 +11,7 @@ import type { TransactionalAnswer, TransactionalPorts, TransactionalRequest } fr
 import { MessageAttempts, type Ending, type MessageEnd } from './send-message.ts';
 import type { Fenced, Reservation } from './reservation.ts';
 
-/** The client waits for so long until its result is stored, ms; it is stored afterwards, too. */
+/** A client waits for so long until its result is stored, ms; then it has to ask again. */
 const STORED_MS = 3000;
 /** How long results and releases are tried again in the background, about ten minutes. */
 const BACKGROUND = { attempts: 120, base: 200, cap: 5000 };
@@ -116,12 +116,16 @@ export class TransactionalSender {
     }
     const { end, attempts: calls } = ending;
     const completion = this.#completionOf({ request, template, reservation, end, calls });
-    const stored = this.#inBackground(request.accountId, () =>
+    const storing = this.#inBackground(request.accountId, () =>
       this.#ports.store.complete(completion),
     );
-    await withDeadline({ ms: STORED_MS, waitingFor: 'a result to be stored' }, stored).catch(
-      () => undefined,
-    );
+    const isStored = await withDeadline(
+      { ms: STORED_MS, waitingFor: 'a result to be stored' },
+      storing,
+    ).catch(() => false);
+    // Another request may have taken a stale reservation and stored a result: that one counts, and
+    // the client gets it when it asks again.
+    if (isStored !== true) return { kind: 'in_flight' };
     return { kind: 'answered', result: completion.result, isReplay: false };
   }
 
@@ -165,13 +169,19 @@ export class TransactionalSender {
     );
   }
 
-  /** Repeats what is idempotent until PostgreSQL answers, within bounds. Never rejects. */
-  #inBackground(accountId: number, task: () => Promise<unknown>): Promise<void> {
+  /**
+   * Repeats what is idempotent until PostgreSQL answers, within bounds. Never rejects; undefined:
+   * it was given up.
+   */
+  #inBackground<Result>(
+    accountId: number,
+    task: () => Promise<Result>,
+  ): Promise<Result | undefined> {
     const { reports } = this.#ports;
     const code = 'message_not_stored';
     if (this.#background.size >= MAX_BACKGROUND) {
       reports.problem(new Error('too many results wait to be stored'), { accountId, code });
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     }
     const running = retry(
       {
@@ -181,10 +191,10 @@ export class TransactionalSender {
         },
       },
       task,
-    ).then(
-      () => undefined,
-      (error: unknown) => reports.problem(error, { accountId, code }),
-    );
+    ).catch((error: unknown) => {
+      reports.problem(error, { accountId, code });
+      return undefined;
+    });
     this.#background.add(running);
     void running.finally(() => this.#background.delete(running));
     return running;

@@ -97,7 +97,7 @@ describe('a key', () => {
     await store.release(former, { isLost: false });
     expect(await store.open(holder, 'smtp:2')).toBe(true);
     expect(await complete(holder)).toBe(true);
-    expect(await complete(holder)).toBe(false);
+    expect(await complete(former)).toBe(false);
   });
 
   it('that is taken again says by what it was opened, until that is withdrawn', async () => {
@@ -173,6 +173,14 @@ describe('a result', () => {
     expect(await outbox()).toEqual([
       ...['1 t1.order-1 sent', '1 t1.order-2 failed', '1 t1.order-3 sent', '2 t1.order-1 sent'],
     ]);
+  });
+
+  it('that is stored again after its answer was lost is stored once', async () => {
+    const holder = await reserved();
+    expect(await complete(holder)).toBe(true);
+    expect(await complete(holder, { status: 'failed', reason: 'outcome_unknown' })).toBe(true);
+    expect(await sql('SELECT messages::int FROM message_meters')).toEqual([{ messages: 1 }]);
+    expect(await outbox()).toEqual(['1 t1.order-1 sent']);
   });
 
   it('of many requests is one row of the outbox for each account', async () => {
