@@ -30,6 +30,8 @@ export const ALONE: readonly string[] = [
   'test/guarantees/erasure.test.ts',
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',
+  'test/guarantees/outages.test.ts',
+  'test/guarantees/profiles.test.ts',
   'test/guarantees/transactional.test.ts',
   'test/guarantees/log-goes-back.test.ts',
   'test/guarantees/upgrade.test.ts',
