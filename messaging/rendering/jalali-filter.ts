@@ -1,4 +1,5 @@
 import { dayOfJalali, jalaliOfDay } from '../../events/jalali.ts';
+import { persianDigits } from '../../events/persian-digits.ts';
 import { tehranOffset } from '../../events/tehran-time.ts';
 import { textOf } from './output-text.ts';
 
@@ -7,7 +8,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_FORMAT = '%-d %B %Y';
 /** Numbers from here on (1973) are ms since the epoch, smaller ones (up to 5138) seconds. */
 const MIN_MS = 1e11;
-/** 1 January of the years 0 and 10000: farther away nothing is a date, ms. */
+/** 1 January of the years 0 and 10000, ms: what is outside is no date. */
 const RANGE = [-62_167_219_200_000, 253_402_300_800_000] as const;
 
 const MONTHS = [
@@ -108,8 +109,4 @@ function directiveText(
     default:
       return undefined;
   }
-}
-
-function persianDigits(text: string): string {
-  return text.replace(/\d/g, (digit) => String.fromCharCode(0x6f0 + Number(digit)));
 }

@@ -37,7 +37,7 @@ const COMPLETE = `WITH w AS MATERIALIZED (
 
 /**
  * Which of them are completed, now or by an earlier execution whose answer was lost; the others are
- * of reservations that were taken again.
+ * of keys that were reserved again.
  */
 export async function completeMessages(
   database: Pick<Database, 'query'>,

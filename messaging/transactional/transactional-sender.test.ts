@@ -268,7 +268,7 @@ describe('a transactional message', () => {
     expect([failures, sender.unstored]).toEqual([2, 0]);
   });
 
-  it('whose result is not the stored one, because its key was taken again, is in flight', async () => {
+  it('whose result is not the stored one, because its key was reserved again, is in flight', async () => {
     const { send, seen } = given({ store: { complete: () => Promise.resolve(false) } });
     expect(await send()).toEqual({ kind: 'in_flight' });
     expect(seen.calls).toBe(1);

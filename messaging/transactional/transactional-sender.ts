@@ -123,8 +123,8 @@ export class TransactionalSender {
       { ms: STORED_MS, waitingFor: 'a result to be stored' },
       storing,
     ).catch(() => false);
-    // Another request may have taken a stale reservation and stored a result: that one counts, and
-    // the client gets it when it asks again.
+    // Another request may have replaced the stale reservation and stored a result: that one counts,
+    // and the client gets it when it asks again.
     if (isStored !== true) return { kind: 'in_flight' };
     return { kind: 'answered', result: completion.result, isReplay: false };
   }

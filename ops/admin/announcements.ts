@@ -1,4 +1,5 @@
 import { REQUIRED } from '../../cli/arguments.ts';
+import { persianDigits } from '../../events/persian-digits.ts';
 import { adminCommand, idOption } from './command.ts';
 
 type Meter = 'events' | 'profiles';
@@ -43,9 +44,5 @@ export function announcementText({
   month,
   percent,
 }: Pick<AnnouncementRow, 'meter' | 'month' | 'percent'>): string {
-  return `مصرف ${METERS[meter]} در ماه ${persian(month.replace('-', '/'))} به ${persian(String(percent))} درصد سهمیهٔ طرح رسید.`;
-}
-
-function persian(digits: string): string {
-  return digits.replaceAll(/\d/g, (digit) => String.fromCodePoint(0x06f0 + Number(digit)));
+  return `مصرف ${METERS[meter]} در ماه ${persianDigits(month.replace('-', '/'))} به ${persianDigits(String(percent))} درصد سهمیهٔ طرح رسید.`;
 }

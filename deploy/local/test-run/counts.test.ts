@@ -67,6 +67,8 @@ describe('the counts of a test run', () => {
     expect(countAgain(first, count(first), count(failedAgain))).toEqual({
       ...{ passed: 7, failed: 1, remarks: [SECOND_FAILED] },
     });
+    const broken = count({ report: undefined, exitCode: null });
+    expect(countAgain(first, count(first), broken)).toEqual(count(first));
   });
 
   it('are summed and printed in the last line, after the lines of what failed', () => {

@@ -77,9 +77,10 @@ export function failedFiles({ report }: VitestRun): string[] {
 
 /**
  * The counts after failed files ran a second time: what failed first and passed now is counted as
- * passed, with a line that says so.
+ * passed, with a line that says so. A second run that broke off changes nothing.
  */
 export function countAgain(first: VitestRun, counts: Counts, again: Counts): Counts {
+  if (again.passed === 0) return counts;
   const failed = new Set(failedFiles(first));
   const passedBefore = (first.report?.testResults ?? [])
     .filter(({ name }) => failed.has(name))
