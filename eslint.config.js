@@ -1,6 +1,8 @@
 import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import importX, { createNodeResolver } from 'eslint-plugin-import-x';
+import { readdirSync } from 'node:fs';
+import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 import { bannedWords } from './eslint/banned-words.ts';
 import wordList from './docs/banned-words.json' with { type: 'json' };
@@ -33,6 +35,8 @@ const layers = [
   ['platform'],
   ['ingest', 'audiences'],
   ['messaging'],
+  ['account-api'],
+  ['panel'],
   pipelineLibraries,
   processes,
   ['ops'],
@@ -46,13 +50,33 @@ const zone = (target, from, message) => ({
   message,
 });
 
+/** Inside the panel: shared, features, app; a feature imports no other feature. */
+const panelZones = [
+  zone(
+    './panel/src/shared',
+    ['panel/src/features', 'panel/src/app'],
+    'the panel imports one way: shared, features, app',
+  ),
+  zone(
+    './panel/src/features',
+    ['panel/src/app'],
+    'the panel imports one way: shared, features, app',
+  ),
+  ...readdirSync(`${import.meta.dirname}/panel/src/features`).map((feature) => ({
+    target: `./panel/src/features/${feature}`,
+    from: './panel/src/features',
+    except: [`./${feature}`],
+    message: 'features of the panel do not import each other: move what both need to shared',
+  })),
+];
+
 const zones = [
   ...layers.flatMap((layer, at) =>
     layer.map((folder) =>
       zone(
         `./${folder}`,
         above(at),
-        'imports go one way: schemas, events, platform, ingest and audiences, messaging, services, ops, deploy',
+        'imports go one way: schemas, events, platform, ingest and audiences, messaging, account-api, panel, services, ops, deploy',
       ),
     ),
   ),
@@ -63,6 +87,7 @@ const zones = [
       'processes meet only through topics, tables and schemas',
     ),
   ),
+  ...panelZones,
   zone(
     ['./cli/!(main|commands).ts', './cli/*/**'],
     [...processes, 'ops', 'deploy', 'test', 'bench'],
@@ -115,8 +140,8 @@ export default defineConfig(
     },
     plugins: { 'import-x': importX },
     settings: {
-      'import-x/extensions': ['.ts', '.js'],
-      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts', '.js'] })],
+      'import-x/extensions': ['.ts', '.tsx', '.js'],
+      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts', '.tsx', '.js'] })],
     },
     rules: {
       'max-len': [
@@ -150,7 +175,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     ignores: tests,
     rules: { 'no-restricted-syntax': ['error', noBarrel, noTesting] },
   },
@@ -176,10 +201,39 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     ignores: ['eslint/**'],
     plugins: { local: { rules: { 'banned-words': bannedWords } } },
     rules: { 'local/banned-words': ['error', wordList] },
   },
-  { files: ['*.config.ts', '*.config.js'], rules: { 'import-x/no-default-export': 'off' } },
+  {
+    files: ['panel/src/**/*.{ts,tsx}'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: {
+      ...reactHooks.configs.recommended.rules,
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(\\.\\./)+(account-api|platform|audiences|messaging|schemas|control-plane)/',
+              allowTypeImports: true,
+              message:
+                'the panel runs in browsers: it imports only types of the server, and code of events/',
+            },
+            { regex: '^node:', message: 'the panel runs in browsers' },
+          ],
+        },
+      ],
+      // Handlers of React answer nothing; a promise in them is started on purpose.
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { attributes: false } },
+      ],
+    },
+  },
+  {
+    files: ['*.config.ts', '*.config.js', 'panel/*.config.ts'],
+    rules: { 'import-x/no-default-export': 'off' },
+  },
 );

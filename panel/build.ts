@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { build } from 'vite';
+import { compressFiles } from './compress.ts';
+import { documentsOf } from './documents.ts';
+
+const CHECKOUT = join(import.meta.dirname, '..');
+/** What the built files depend on. */
+const SOURCES = ['panel/**/*.*', 'events/{jalali,tehran-time}.ts', 'package-lock.json'];
+const HASH_FILE = 'sources.sha256';
+
+/**
+ * Builds the panel into a folder unless it holds a build of the same sources. Readers of the folder
+ * see the former build or the new one, never a part of it.
+ */
+export async function buildPanel(folder: string): Promise<'built' | 'unchanged'> {
+  const sources = await hashSources();
+  if ((await readOrNothing(join(folder, HASH_FILE))) === sources) return 'unchanged';
+  const draft = `${resolve(folder)}.draft-${process.pid}`;
+  await mkdir(dirname(folder), { recursive: true });
+  try {
+    await build({
+      configFile: join(import.meta.dirname, 'vite.config.ts'),
+      build: { outDir: draft },
+      logLevel: 'warn',
+    });
+    for (const [name, text] of Object.entries(await documentsOf(draft)))
+      await writeFile(join(draft, name), text);
+    await compressFiles(draft);
+    await writeFile(join(draft, HASH_FILE), sources);
+    await rm(folder, { recursive: true, force: true });
+    await rename(draft, folder);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  return 'built';
+}
+
+async function hashSources(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of globSync(SOURCES, { cwd: CHECKOUT }).toSorted()) {
+    hash.update(`${path}\0`);
+    hash.update(await readFile(join(CHECKOUT, path)));
+  }
+  return hash.digest('hex');
+}
+
+async function readOrNothing(path: string): Promise<string> {
+  return await readFile(path, 'utf8').catch(() => '');
+}

@@ -1,0 +1,35 @@
+import type { Permission } from '../platform/permissions.ts';
+
+/** A page of the panel, for its navigation and for the status of the answer to a browser. */
+export interface PanelPage {
+  /** Parameters as `$name`, as the router writes them. */
+  path: string;
+  /** Undefined: every member may open it. */
+  permission?: Permission;
+  /** Nobody is signed in yet. */
+  isPublic?: true;
+}
+
+/** Every page. The control plane answers 404 for other paths, and 403 without the permission. */
+export const PAGES = [
+  { path: '/sign-in', isPublic: true },
+  { path: '/' },
+] as const satisfies readonly PanelPage[];
+
+export type PagePath = (typeof PAGES)[number]['path'];
+
+/** The page of a path; undefined: there is none. */
+export function pageOf(pathname: string): PanelPage | undefined {
+  const parts = partsOf(pathname);
+  return PAGES.find(({ path }) => {
+    const wanted = partsOf(path);
+    return (
+      wanted.length === parts.length &&
+      wanted.every((part, at) => part.startsWith('$') || part === parts[at])
+    );
+  });
+}
+
+function partsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '');
+}
