@@ -1,5 +1,5 @@
 import { createWriteKey } from '../ops/admin/keys.ts';
-import { makeKey, WRITE_KEY_PREFIX } from '../control-plane/keys.ts';
+import { makeKey, WRITE_KEY_PREFIX } from '../control-plane/keys/make-key.ts';
 import { createLog } from '../platform/log.ts';
 import { connectPostgres, type Database } from '../platform/postgres/pool.ts';
 

@@ -9,7 +9,7 @@
  */
 import { parseLine } from '../cli/arguments.ts';
 import { createClient } from '@clickhouse/client';
-import { schemaQueries, type SchemaQuery } from '../management-api/schema/queries.ts';
+import { schemaQueries, type SchemaQuery } from '../account-api/schema/queries.ts';
 import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions } from './reports/questions.ts';
@@ -40,7 +40,7 @@ const volume: Volume = {
   until: Math.floor(Date.now() / 86_400_000) * 86_400,
 };
 const ROUNDS = Number(values.rounds);
-/** The limits of the host (management-api/reports/run.ts), with a longer timeout. */
+/** The limits of the host (account-api/reports/run.ts), with a longer timeout. */
 const LIMITS = {
   max_execution_time: 600,
   max_memory_usage: '6000000000',

@@ -9,13 +9,13 @@ import { connectRedis } from '../platform/redis/client.ts';
 import { isSession } from '../platform/sessions.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { keyStore } from './auth/key-store.ts';
-import { OpenRequests } from './budget/open-requests.ts';
-import { minuteCounters } from './budget/minute-counter.ts';
+import { OpenRequests } from '../account-api/limits/open-requests.ts';
+import { minuteCounters } from '../account-api/limits/minute-counter.ts';
 import { redisBudget } from './budget/redis-budget.ts';
-import { connectCampaigns } from './campaigns/connect-campaigns.ts';
-import { ExportStore } from './exports/export-store.ts';
-import type { JobTools } from './exports/run-job.ts';
-import { runExportWorkers } from './exports/worker.ts';
+import { connectCampaigns } from '../account-api/campaigns/connect-campaigns.ts';
+import { ExportStore } from '../account-api/exports/export-store.ts';
+import type { JobTools } from '../account-api/exports/run-job.ts';
+import { runExportWorkers } from '../account-api/exports/worker.ts';
 import { createFreshness } from '../platform/freshness/freshness.ts';
 import { logSnapshots } from '../platform/freshness/log-snapshot.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
@@ -23,20 +23,21 @@ import { EventWriter } from '../ingest/event-writer.ts';
 import { logPublisher } from '../ingest/log-publisher.ts';
 import { writerHold } from '../ingest/writer-hold.ts';
 import { quotaGate } from './imports/quota.ts';
-import { decideFeatures } from './introspection/features.ts';
-import { billingStore } from './lock/billing-store.ts';
-import { softLock } from './lock/soft-lock.ts';
-import { usageStore } from './lock/usage-store.ts';
+import { featuresOf } from '../account-api/settings.ts';
+import { billingStore } from '../account-api/lock/billing-store.ts';
+import { softLock } from '../account-api/lock/soft-lock.ts';
+import { usageStore } from '../account-api/lock/usage-store.ts';
 import { buildOpenapi } from './openapi/build.ts';
-import { BODY } from './http/limits.ts';
-import { connectMessages } from './messages/connect-messages.ts';
+import { BODY } from '../account-api/http/limits.ts';
+import { connectMessages } from '../account-api/messages/connect-messages.ts';
 import { onsiteAudiences } from './onsite-audiences/start.ts';
 import { buildManagementHost, type ManagementOptions } from './http/host.ts';
-import { readCampaignStats } from './campaigns/stats/read-campaign-stats.ts';
-import { connectQueries } from './queries.ts';
+import { readCampaignStats } from '../account-api/campaigns/stats/read-campaign-stats.ts';
+import { connectQueries } from '../account-api/queries.ts';
+import { connectJobClients } from './job-clients.ts';
 import { servedRoutes } from './routes.ts';
-import { cachedSchema } from './schema/cached.ts';
-import { segmentStore } from './segments/segment-store.ts';
+import { cachedSchema } from '../account-api/schema/cached.ts';
+import { segmentStore } from '../account-api/segments/segment-store.ts';
 
 /** The management host over its services; it listens nowhere yet. */
 export function buildApp(options: Omit<ManagementOptions, 'routes'>): FastifyInstance {
@@ -50,19 +51,23 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const version = packageVersion();
   const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
   const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
+  const jobs = connectJobClients({ config, name });
   const {
-    exports: exportQueries,
-    members,
+    job,
     countPeople,
+    close: closeQueries,
     ...queries
-  } = connectQueries({ config, name, log, registry });
+  } = connectQueries({
+    ...{ config, name, log, registry, metric: 'management_queries' },
+    jobQueries: jobs.queries,
+  });
   const snapshots = logSnapshots({
     ...{ settings: config, name },
     projections: ['events', 'identities', 'profiles'],
   });
   onShutdown('clients', async () => {
     redis.disconnect();
-    await Promise.all([database.end(), queries.close(), snapshots.close()]);
+    await Promise.all([database.end(), closeQueries(), jobs.close(), snapshots.close()]);
   });
 
   const count = minuteCounters(redis);
@@ -83,16 +88,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const segments = segmentStore(database);
   const exportStore = new ExportStore(database);
 
-  const features = decideFeatures({
-    segments: config.FEATURE_SEGMENTS,
-    analytics: config.FEATURE_ANALYTICS,
-    ingest: config.FEATURE_INGEST,
-    asyncExports: config.FEATURE_ASYNC_EXPORTS,
-    campaigns: config.FEATURE_CAMPAIGNS,
-    campaignRecurrence: config.FEATURE_CAMPAIGN_RECURRENCE,
-    campaignApproval: config.FEATURE_CAMPAIGN_APPROVAL,
-    transactional: config.FEATURE_TRANSACTIONAL,
-  });
+  const features = featuresOf(config);
 
   const { messages, close: closeMessages } = connectMessages({
     ...{ config, name, log, registry, count, publisher },
@@ -141,7 +137,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
 
   const files = exportFiles(config);
   const tools: JobTools = {
-    ...exportQueries,
+    ...job,
+    client: jobs.exports,
     ...{ files, segments, maxRunMs: config.EXPORT_TIME_LIMIT },
     fileLimits: {
       maxAccountBytes: config.MAX_EXPORT_BYTES_PER_ACCOUNT,
@@ -151,7 +148,10 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const workers = config.EXPORT_WORKERS;
   const worker = runExportWorkers({ workers, store: exportStore, files, tools, log, signal });
   onShutdown('export workers', () => worker);
-  const audiences = onsiteAudiences({ database, members, log, registry, signal });
+  const audiences = onsiteAudiences({
+    ...{ database, log, registry, signal },
+    members: { ...job, client: jobs.members },
+  });
   onShutdown('on-site audiences', () => audiences);
 
   const admin = await context.openAdminPort({

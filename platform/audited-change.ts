@@ -1,5 +1,10 @@
 import type { QueryResultRow } from 'pg';
-import type { Database } from './postgres/pool.ts';
+
+/** A pool of PostgreSQL, or what a service puts over one. */
+export interface Queries {
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller names its columns, as with pg
+  query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<{ rows: Row[] }>;
+}
 
 export interface AuditedChange {
   /** Common table expressions that the statement reads and that change rows: `made AS (…)`. */
@@ -19,7 +24,7 @@ export interface AuditedChange {
 
 /** Runs a statement and writes an audit line for each row that it returns, atomically. */
 export async function auditedChange<Row extends QueryResultRow>(
-  database: Pick<Database, 'query'>,
+  database: Queries,
   { steps = [], statement, values, actor, action, details }: AuditedChange,
 ): Promise<Row[]> {
   const at = values.length;

@@ -59,7 +59,8 @@ export const TOPICS: readonly TopicRow[] = [
 ];
 
 /** What `up` runs once before the services that need it. */
-export type SetupStep = 'topics' | 'migrate-clickhouse' | 'migrate-postgres' | 'demo-account';
+export type SetupStep =
+  'topics' | 'migrate-clickhouse' | 'migrate-postgres' | 'demo-account' | 'build-panel';
 
 interface ServiceRow {
   name: string;
@@ -144,7 +145,11 @@ export const SERVICES = [
     folder: 'management-api',
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
   },
-  { name: 'control-plane', folder: 'control-plane', needs: ['redis', 'migrate-postgres'] },
+  {
+    name: 'control-plane',
+    folder: 'control-plane',
+    needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres', 'build-panel'],
+  },
   { name: 'sandbox', folder: 'deploy/sandbox', needs: [], isLocal: true },
 ] as const satisfies readonly ServiceRow[];
 

@@ -1,5 +1,9 @@
 import { createManagementKey, createWriteKey } from '../../ops/admin/keys.ts';
-import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
+import {
+  makeKey,
+  MANAGEMENT_KEY_PREFIX,
+  WRITE_KEY_PREFIX,
+} from '../../control-plane/keys/make-key.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 
 /** An account with its keys; the request budget is per management key (management 8.1). */

@@ -1,10 +1,10 @@
 import { compileCount } from '../../audiences/compile.ts';
 import { readAudience } from '../../audiences/read.ts';
-import { compileFunnel } from '../../management-api/reports/funnel/compile.ts';
-import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
+import { compileFunnel } from '../../account-api/reports/funnel/compile.ts';
+import { parseFunnel } from '../../account-api/reports/funnel/request.ts';
 import type { Merges } from '../../audiences/people-sql.ts';
-import { compileRetention } from '../../management-api/reports/retention/compile.ts';
-import { parseRetention } from '../../management-api/reports/retention/request.ts';
+import { compileRetention } from '../../account-api/reports/retention/compile.ts';
+import { parseRetention } from '../../account-api/reports/retention/request.ts';
 import { SqlParams, type CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { ACCOUNT, type Volume } from './fill.ts';

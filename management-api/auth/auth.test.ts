@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decider } from '../../events/testing/given.ts';
 import { addressRanges, isAddressRange } from '../../platform/network/address-ranges.ts';
 import { clientAddress } from '../../platform/network/client-address.ts';
-import type { DomainError } from '../errors/domain-error.ts';
+import type { DomainError } from '../../account-api/errors/domain-error.ts';
 import { findCredential, type Credential } from './credential.ts';
 import {
   admit,
@@ -91,6 +91,7 @@ describe('admitting a resolved credential (management 5.3)', () => {
           accountId: 3,
           role: 'viewer',
           permissions: effectivePermissions('viewer'),
+          actor: 'key:7',
         },
         ipAllow: [],
       });
@@ -182,7 +183,10 @@ describe('permissions and roles (management 2.7)', () => {
 
   describe('given a caller with the role viewer', () => {
     const { given } = decider(rejectWithoutPermission);
-    const viewer = { keyId: 1, accountId: 1, role: 'viewer', permissions: may('viewer') } as const;
+    const viewer = {
+      ...({ keyId: 1, actor: 'key:1', accountId: 1, role: 'viewer' } as const),
+      permissions: may('viewer'),
+    };
 
     it('a route that needs a permission of the role is open', () => {
       given(viewer).when('segment.read').then(undefined);

@@ -1,5 +1,6 @@
-import type { DomainError } from '../errors/domain-error.ts';
+import type { DomainError } from '../../account-api/errors/domain-error.ts';
 import type { Credential } from './credential.ts';
+import type { Caller } from '../../account-api/caller.ts';
 import { effectivePermissions, type Permission, type Role } from './roles.ts';
 
 /** A management key as it is stored, with what its account says about access. */
@@ -25,16 +26,13 @@ export type Resolved =
   | { kind: 'staff' }
   | { kind: 'impersonation'; readOnly: boolean };
 
-/** Who sends the request. */
-export interface Caller {
+/** The key that sends the request. */
+export interface KeyCaller extends Caller {
   keyId: number;
-  accountId: number;
-  role: Role;
-  permissions: readonly Permission[];
 }
 
 export type Admission =
-  { ok: true; caller: Caller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
+  { ok: true; caller: KeyCaller; ipAllow: readonly string[] } | { ok: false; error: DomainError };
 
 /**
  * Errors that need no lookup: no credential, a write key, recognised by its prefix alone
@@ -71,6 +69,7 @@ export function admit(resolved: Resolved, now: number): Admission {
         accountId: key.accountId,
         role: key.role,
         permissions: effectivePermissions(key.role),
+        actor: `key:${key.keyId}`,
       };
       return { ok: true, caller, ipAllow: key.ipAllow };
     }

@@ -1,11 +1,6 @@
-import type { DomainError } from '../errors/domain-error.ts';
+import type { DomainError } from '../../account-api/errors/domain-error.ts';
 
 const MINUTE = 60_000;
-
-/**
- * Lifetime of a counter: its minute, and a margin for clocks that differ (management 8.1). Seconds.
- */
-export const COUNTER_SECONDS = 70;
 
 /** Redis key of the counter of one key in the calendar minute of `now` (ms since the epoch). */
 export function counterKey({ keyId, now }: { keyId: number; now: number }): string {

@@ -1,5 +1,5 @@
 import { counterKey } from './decide.ts';
-import type { CountInMinute } from './minute-counter.ts';
+import type { CountInMinute } from '../../account-api/limits/minute-counter.ts';
 
 /**
  * Adds units to the counter of a key in the current minute and returns the new value. Rejects when

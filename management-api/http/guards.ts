@@ -6,15 +6,15 @@ import {
   admit,
   rejectWithoutPermission,
   rejectBeforeLookup,
-  type Caller,
+  type KeyCaller,
   type Resolved,
 } from '../auth/decide.ts';
 import { rejectOverBudget } from '../budget/decide.ts';
-import type { ErrorCode } from '../errors/catalogue.ts';
-import type { DomainError } from '../errors/domain-error.ts';
-import { lockedError } from '../lock/decide.ts';
+import type { ErrorCode } from '../../account-api/errors/catalogue.ts';
+import type { DomainError } from '../../account-api/errors/domain-error.ts';
+import { lockedError } from '../../account-api/lock/decide.ts';
 import type { GuardPorts } from '../services.ts';
-import type { KeyRoute } from './route.ts';
+import type { KeyRoute } from '../../account-api/http/route.ts';
 
 const LOOKUP_MS = 5000;
 const BUDGET_MS = 1000;
@@ -27,7 +27,7 @@ export interface GuardInput {
   now: number;
 }
 
-export type GuardResult = { ok: true; caller: Caller } | { ok: false; error: DomainError };
+export type GuardResult = { ok: true; caller: KeyCaller } | { ok: false; error: DomainError };
 
 /**
  * The guards in their order: credential (401), address (403), permission (403, free of charge),

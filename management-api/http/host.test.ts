@@ -2,9 +2,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../platform/log.ts';
 import { buildApp } from '../app.ts';
 import type { StoredKey } from '../auth/decide.ts';
-import { AccountBusy } from '../budget/account-slots.ts';
-import { OpenRequests } from '../budget/open-requests.ts';
-import { decideFeatures } from '../introspection/features.ts';
+import { AccountBusy } from '../../account-api/limits/account-slots.ts';
+import { OpenRequests } from '../../account-api/limits/open-requests.ts';
+import { decideFeatures } from '../../account-api/features.ts';
 import type { Services } from '../services.ts';
 
 const KEY: StoredKey = {

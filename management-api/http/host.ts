@@ -7,16 +7,16 @@ import {
   parseTrustedProxies,
   type TrustedProxies,
 } from '../../platform/network/client-address.ts';
-import { reject, type Answer, type DomainError } from '../errors/domain-error.ts';
-import { renderError } from '../errors/render.ts';
+import { reject, type Answer, type DomainError } from '../../account-api/errors/domain-error.ts';
+import { renderError } from '../../account-api/errors/render.ts';
 import type { Services } from '../services.ts';
-import type { Caller } from '../auth/decide.ts';
-import { watchRequest } from './deadline.ts';
+import type { KeyCaller } from '../auth/decide.ts';
+import { watchRequest } from '../../account-api/http/deadline.ts';
 import { passGuards } from './guards.ts';
 import { measureAnswers } from './metrics.ts';
-import type { PublicRequest } from './request.ts';
-import type { Admission } from './admission.ts';
-import type { Route } from './route.ts';
+import type { PublicRequest } from '../../account-api/http/request.ts';
+import type { Admission } from '../../account-api/http/admission.ts';
+import type { ManagementRoute } from '../route.ts';
 import { unknownEndpoint } from './unknown-endpoint.ts';
 
 /** Time for a whole answer, ms (management 8.4). */
@@ -24,7 +24,7 @@ const WRITE_TIMEOUT = 30_000;
 const NO_BYTES = Buffer.alloc(0);
 
 export interface ManagementOptions {
-  routes: readonly Route[];
+  routes: readonly ManagementRoute[];
   services: Services;
   /** TRUSTED_PROXIES: addresses and ranges whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
@@ -56,7 +56,7 @@ export function buildManagementHost(options: ManagementOptions): FastifyInstance
 }
 
 function hostRoute(
-  route: Route,
+  route: ManagementRoute,
   { services, proxies }: { services: Services; proxies: TrustedProxies },
 ): HostRoute {
   return {
@@ -93,7 +93,7 @@ interface Served {
  * its body was read.
  */
 async function serve(
-  route: Route,
+  route: ManagementRoute,
   { head, message, response, services }: Served,
 ): Promise<Answer | undefined> {
   const guarded =
@@ -111,11 +111,11 @@ async function serve(
 
 interface Guarded extends Omit<Served, 'response'> {
   /** Undefined on a route without a key. */
-  guarded: { caller: Caller } | undefined;
+  guarded: { caller: KeyCaller } | undefined;
 }
 
 async function admit(
-  route: Route,
+  route: ManagementRoute,
   { head: { now }, guarded, services }: Omit<Guarded, 'message'>,
 ): Promise<Admission> {
   if (route.auth === 'none' || !guarded) return {};
@@ -127,7 +127,7 @@ function headersOf({ headers }: Admission): Pick<Admission, 'headers'> {
 }
 
 async function answerOf(
-  route: Route,
+  route: ManagementRoute,
   { head, message, guarded, services }: Guarded,
 ): Promise<Answer | undefined> {
   let body: unknown;
@@ -148,7 +148,7 @@ async function answerOf(
 
 async function readRouteBody(
   message: HostRequest['message'],
-  { bodyAs, limit }: { bodyAs: Route['bodyAs']; limit: number },
+  { bodyAs, limit }: { bodyAs: ManagementRoute['bodyAs']; limit: number },
 ): Promise<ReadJson> {
   if (bodyAs === undefined) return await readJson(message, limit);
   const bytes = await readBytes(message, { limit });

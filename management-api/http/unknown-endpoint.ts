@@ -1,5 +1,5 @@
 import { redactText } from '../../platform/redaction/redact-text.ts';
-import type { DomainError } from '../errors/domain-error.ts';
+import type { DomainError } from '../../account-api/errors/domain-error.ts';
 
 /** Characters of a path that a message repeats. */
 const SHOWN = 200;

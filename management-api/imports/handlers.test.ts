@@ -2,8 +2,8 @@ import { afterEach, expect, it } from 'vitest';
 import { BodyDecider } from '../../ingest/body-decider.ts';
 import { createLog } from '../../platform/log.ts';
 import { buildApp } from '../app.ts';
-import { OpenRequests } from '../budget/open-requests.ts';
-import { decideFeatures } from '../introspection/features.ts';
+import { OpenRequests } from '../../account-api/limits/open-requests.ts';
+import { decideFeatures } from '../../account-api/features.ts';
 import type { Services } from '../services.ts';
 
 const MIB = 1024 * 1024;

@@ -5,8 +5,8 @@ import type { DecidedEvents } from '../../events/validate.ts';
 import { ClientBody } from '../../ingest/client-body.ts';
 import type { DecidedBody, RefusedBody } from '../../ingest/decide-body.ts';
 import type { StoredEvent } from '../../ingest/raw-records.ts';
-import { answer, reject, type Answer } from '../errors/domain-error.ts';
-import type { ApiRequest } from '../http/request.ts';
+import { answer, reject, type Answer } from '../../account-api/errors/domain-error.ts';
+import type { ApiRequest } from '../../account-api/http/request.ts';
 import type { Services } from '../services.ts';
 
 /** The body of POST /v1/events; each event is decided separately. */

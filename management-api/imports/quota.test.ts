@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import { usageStore } from '../lock/usage-store.ts';
+import { usageStore } from '../../account-api/lock/usage-store.ts';
 import { quotaGate, type CheckQuota } from './quota.ts';
 
 const LATE_ABAN = Date.parse('2026-11-21T20:29:00Z');

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../platform/bounded-map.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Log } from '../../platform/log.ts';
-import type { ReadUsage } from '../lock/billing-store.ts';
+import type { ReadUsage } from '../../account-api/lock/billing-store.ts';
 
 const VERDICT_MS = 15_000;
 const READ = { ms: 2000, waitingFor: 'the plan and the meters of an account' };

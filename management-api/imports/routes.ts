@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { BODY, TIMEOUT } from '../http/limits.ts';
-import type { Route } from '../http/route.ts';
+import { BODY, TIMEOUT } from '../../account-api/http/limits.ts';
+import type { ManagementRoute } from '../route.ts';
 import { EventImportBody, importEvents } from './handlers.ts';
 
 const EventImported = Type.Object(
@@ -14,7 +14,7 @@ const EventImported = Type.Object(
   { $id: 'EventImported' },
 );
 
-export const importRoutes: readonly Route[] = [
+export const importRoutes: readonly ManagementRoute[] = [
   {
     method: 'POST',
     path: '/v1/events',

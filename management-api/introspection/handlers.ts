@@ -1,7 +1,8 @@
-import { answer, type Answer } from '../errors/domain-error.ts';
-import type { ApiRequest, PublicRequest } from '../http/request.ts';
+import { answer, type Answer } from '../../account-api/errors/domain-error.ts';
+import type { ApiRequest, PublicRequest } from '../../account-api/http/request.ts';
+import type { KeyCaller } from '../auth/decide.ts';
 import type { Services } from '../services.ts';
-import { LIMITS } from './features.ts';
+import { LIMITS } from '../../account-api/features.ts';
 
 /** GET /v1/status (management 2.1). Reads no store. */
 export function getStatus(request: PublicRequest, services: Services): Answer {
@@ -13,7 +14,7 @@ export function getStatus(request: PublicRequest, services: Services): Answer {
 }
 
 /** GET /v1/whoami (management 2.2). */
-export function getWhoami({ caller }: ApiRequest): Answer {
+export function getWhoami({ caller }: ApiRequest<KeyCaller>): Answer {
   return answer({
     tenant_id: caller.accountId,
     api_key_id: caller.keyId,

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { permissions, roles } from '../auth/roles.ts';
-import { TIMEOUT } from '../http/limits.ts';
-import type { Route } from '../http/route.ts';
-import { decideFeatures, LIMITS } from './features.ts';
+import { TIMEOUT } from '../../account-api/http/limits.ts';
+import type { ManagementRoute } from '../route.ts';
+import { decideFeatures, LIMITS } from '../../account-api/features.ts';
 import { getCapabilities, getStatus, getWhoami } from './handlers.ts';
 
 const always = {
@@ -48,7 +48,7 @@ const Capabilities = Type.Object(
   { $id: 'Capabilities' },
 );
 
-export const introspectionRoutes: readonly Route[] = [
+export const introspectionRoutes: readonly ManagementRoute[] = [
   {
     ...always,
     path: '/v1/status',

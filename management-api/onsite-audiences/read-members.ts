@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dayOf } from '../../audiences/conditions/time-zone.ts';
-import type { ExportQueries } from '../queries.ts';
+import type { JobQuery } from '../../account-api/queries.ts';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { compileMembers } from './compile.ts';
 import type { ReadMembers } from './compute.ts';
@@ -14,7 +14,7 @@ const SETTINGS = {
 const MAX_SECONDS = 60;
 
 /** Reads the members of audiences from ClickHouse. */
-export function membersReader({ client, limits, kill, mergesOf }: ExportQueries): ReadMembers {
+export function membersReader({ client, limits, kill, mergesOf }: JobQuery): ReadMembers {
   return async ({ accountId, audience, limit, now, signal }) => {
     const params = new SqlParams();
     const merges = await mergesOf(accountId, signal);

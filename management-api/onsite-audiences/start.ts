@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Log } from '../../platform/log.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { ExportQueries } from '../queries.ts';
+import type { JobQuery } from '../../account-api/queries.ts';
 import { AudienceStore } from './audience-store.ts';
 import { membersReader } from './read-members.ts';
 import { sweepShown } from './sweep-shown.ts';
@@ -11,7 +11,7 @@ import { runAudienceWorker } from './worker.ts';
 /** Computes the audiences of on-site campaigns until the signal aborts, and measures their age. */
 export function onsiteAudiences(options: {
   database: Pick<Database, 'query'>;
-  members: ExportQueries;
+  members: JobQuery;
   log: Log;
   registry: Registry;
   signal: AbortSignal;

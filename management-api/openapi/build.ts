@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox';
-import { catalogue, type ErrorCode, type ErrorForm } from '../errors/catalogue.ts';
-import { renderError } from '../errors/render.ts';
+import { catalogue, type ErrorCode, type ErrorForm } from '../../account-api/errors/catalogue.ts';
+import { renderError } from '../../account-api/errors/render.ts';
 import { TRACE_HEADER, type Schema } from '../../platform/http/openapi.ts';
-import type { Route } from '../http/route.ts';
+import type { ManagementRoute } from '../route.ts';
 
 /** Codes of credentials that nothing issues yet (auth/decide.ts). */
 const NOT_ISSUED: readonly ErrorCode[] = [
@@ -53,7 +53,7 @@ const GUARDS: readonly ErrorCode[] = [
 ];
 
 /** The OpenAPI 3.1 document of a route table. */
-export function buildOpenapi(routes: readonly Route[], version: string): Schema {
+export function buildOpenapi(routes: readonly ManagementRoute[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
@@ -76,7 +76,7 @@ export function buildOpenapi(routes: readonly Route[], version: string): Schema 
   };
 }
 
-function operationOf(route: Route): Schema {
+function operationOf(route: ManagementRoute): Schema {
   const { schemas: named } = route;
   const facts =
     route.auth === 'key'
@@ -120,7 +120,7 @@ function operationOf(route: Route): Schema {
 }
 
 /** One response for each status, over all codes that the route can answer with. */
-function errorResponses(route: Route): Record<string, Schema> {
+function errorResponses(route: ManagementRoute): Record<string, Schema> {
   const own = [...route.coded, ...route.flat, ...(route.malformed ? [route.malformed.code] : [])];
   const guards =
     route.auth === 'key'
@@ -154,12 +154,12 @@ function errorResponses(route: Route): Record<string, Schema> {
 }
 
 /** The code of an error, or its message where the answer shows no code. */
-function nameOf(code: ErrorCode, route: Route): string {
+function nameOf(code: ErrorCode, route: ManagementRoute): string {
   const body = renderError({ code }, route.flat).body as { error: unknown };
   return isCoded(code, route) || 'code' in body ? code : `"${String(body.error)}"`;
 }
 
-function isCoded(code: ErrorCode, route: Route): boolean {
+function isCoded(code: ErrorCode, route: ManagementRoute): boolean {
   const { error } = renderError({ code }, route.flat).body as { error: unknown };
   return typeof error === 'object';
 }
@@ -169,7 +169,7 @@ function json(schema: TSchema): Schema {
 }
 
 /** Every schema with an $id in the routes, by $id. */
-function componentsOf(routes: readonly Route[]): Record<string, Schema> {
+function componentsOf(routes: readonly ManagementRoute[]): Record<string, Schema> {
   const found: Record<string, Schema> = {};
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { documentText } from '../../platform/http/openapi-documents.ts';
-import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
+import { catalogue, type ErrorCode } from '../../account-api/errors/catalogue.ts';
 import { OPERATORS } from '../../audiences/conditions/condition.ts';
 import { documents } from './documents.ts';
 
@@ -44,9 +44,9 @@ describe('the error codes of the OpenAPI document', () => {
   });
 
   it('are those of the catalogue that the code sends', () => {
-    const folder = join(import.meta.dirname, '..');
-    const sources = globSync('**/*.ts', { cwd: folder })
-      .filter((file) => !/\.test\.ts$|^openapi|^errors|testing/.test(file))
+    const folder = join(import.meta.dirname, '../..');
+    const sources = globSync('{account-api,management-api}/**/*.ts', { cwd: folder })
+      .filter((file) => !/\.test\.ts$|\/openapi\/|\/errors\/|testing/.test(file))
       .map((file) => readFileSync(join(folder, file), 'utf8'))
       .join('\n');
     // nothing issues the credentials that these answer

@@ -31,7 +31,7 @@ import {
   type Prepared,
 } from './prepare-messages.ts';
 
-type DeliverySettings = SettingsOf<
+export type DeliverySettings = SettingsOf<
   typeof sealingSettings &
     typeof outboundSettings &
     typeof trackingSettings &

@@ -11,7 +11,7 @@ import type { StoredCampaign } from '../../messaging/campaigns/stored-campaign.t
 import { parseSettingTexts } from '../../messaging/settings/setting-texts.ts';
 import { readSettingTexts } from '../../messaging/settings/settings-store.ts';
 import { TemplateStore } from '../../messaging/templates/template-store.ts';
-import { segmentStore } from '../../management-api/segments/segment-store.ts';
+import { segmentStore } from '../../account-api/segments/segment-store.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';

@@ -1,5 +1,10 @@
 import type { Database } from '../../platform/postgres/pool.ts';
-import { makeKey, MANAGEMENT_KEY_PREFIX, WRITE_KEY_PREFIX } from '../../control-plane/keys.ts';
+import { KEY_ROLES, type KeyRole } from '../../control-plane/keys/key-roles.ts';
+import {
+  makeKey,
+  MANAGEMENT_KEY_PREFIX,
+  WRITE_KEY_PREFIX,
+} from '../../control-plane/keys/make-key.ts';
 import { auditedChange } from './audited-change.ts';
 import { REQUIRED, OPTIONAL } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
@@ -10,10 +15,6 @@ import {
   textOption,
   type AdminCommand,
 } from './command.ts';
-
-/** Roles that a key can have: owner is refused (management 5). */
-export const KEY_ROLES = ['admin', 'marketer', 'analyst', 'viewer', 'approver', 'finance'] as const;
-export type KeyRole = (typeof KEY_ROLES)[number];
 
 const DAY = 86_400_000;
 const DEFAULT_EXPIRY_DAYS = 365;

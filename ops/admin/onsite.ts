@@ -8,7 +8,7 @@ import {
 import { readOnsiteCampaign } from '../../events/channels/onsite/read-definition.ts';
 import { readAudience } from '../../audiences/read.ts';
 import { canonicalDefinition } from '../../audiences/canonical.ts';
-import { MAX_DEFINITION_BYTES } from '../../management-api/segments/limits.ts';
+import { MAX_DEFINITION_BYTES } from '../../account-api/segments/limits.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';

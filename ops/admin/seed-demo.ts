@@ -4,10 +4,11 @@ import {
   makeKey,
   MANAGEMENT_KEY_PREFIX,
   WRITE_KEY_PREFIX,
-} from '../../control-plane/keys.ts';
+} from '../../control-plane/keys/make-key.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import { createAccount } from './accounts.ts';
-import { createManagementKey, createWriteKey, KEY_ROLES, type KeyRole } from './keys.ts';
+import { KEY_ROLES, type KeyRole } from '../../control-plane/keys/key-roles.ts';
+import { createManagementKey, createWriteKey } from './keys.ts';
 import type { DemoKeys } from '../../cli/stack/ready.ts';
 import { seedMember } from './member-seed.ts';
 import { seedRelay } from './relay-seed.ts';

@@ -5,7 +5,7 @@ import type { AdminPage } from '../../platform/admin-server.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
-import { readReconciliation } from './read-reconciliation.ts';
+import { readReconciliation } from '../../platform/meters/read-reconciliation.ts';
 import { foldOldMinutes } from './fold-minutes.ts';
 import { bookLosses, CountedSince, openLoss } from './book-losses.ts';
 import { reconcile } from './reconcile.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { COUNTS, MinuteDeltas } from './count.ts';
+import { COUNTS } from '../../platform/meters/book-counts.ts';
+import { MinuteDeltas } from './count.ts';
 import { foldOldMinutes } from './fold-minutes.ts';
-import { readReconciliation } from './read-reconciliation.ts';
+import { readReconciliation } from '../../platform/meters/read-reconciliation.ts';
 import { openBooksDatabase, type BooksDatabase } from './testing/books-database.ts';
 import { writeCounts } from './write-counts.ts';
 

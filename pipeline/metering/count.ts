@@ -1,4 +1,5 @@
 import { isForwarded } from '../../events/raw/split-record.ts';
+import { COUNTS } from '../../platform/meters/book-counts.ts';
 import { newerRelease, rowBatchCodec } from '../../schemas/codec.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type {
@@ -18,15 +19,6 @@ export interface MinuteDelta extends BookedCounts {
   minute: number;
 }
 
-export const COUNTS = [
-  'places',
-  'repeats',
-  'duplicates_after',
-  'dead',
-  'expired',
-  'duplicates_before',
-  'rejected',
-] as const;
 /**
  * What a minute has of its own beside COUNTS. unbilled: of `places`, events that the platform wrote
  * itself.

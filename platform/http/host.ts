@@ -10,7 +10,7 @@ import { TRACE_HEADER, traceIn } from './trace.ts';
  */
 const CLIENT_LIMITS: ClientLimits = {
   ...{ head: 5000, bodyIdle: 15_000, body: 300_000 },
-  // Routes bound their answers: management-api/http/deadline.ts.
+  // Routes bound their answers: account-api/http/deadline.ts.
   write: Infinity,
 };
 

@@ -10,7 +10,7 @@ const DECIDED = [
   ...['accounts', 'apps', 'write_keys', 'management_keys', 'members', 'memberships'],
   ...['segments', 'exports', 'relays', 'webhook_connections', 'short_links'],
   ...['app_inbox_secrets', 'onsite_campaigns', 'message_senders', 'message_templates'],
-  ...['message_settings', 'campaigns'],
+  ...['message_settings', 'campaigns', 'saved_reports'],
   ...['log_layout', 'written_schemas', 'dead_letters', 'erasures', 'erasure_keys'],
 ];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
+import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
 import { post } from '../support/client.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
+import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import {

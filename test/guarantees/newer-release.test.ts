@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readReconciliation } from '../../pipeline/metering/read-reconciliation.ts';
+import { readReconciliation } from '../../platform/meters/read-reconciliation.ts';
 import { topicEnds, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { TOPIC } from '../../schemas/topology.ts';

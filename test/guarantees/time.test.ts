@@ -1,10 +1,10 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileFunnel } from '../../management-api/reports/funnel/compile.ts';
-import { parseFunnel } from '../../management-api/reports/funnel/request.ts';
+import { compileFunnel } from '../../account-api/reports/funnel/compile.ts';
+import { parseFunnel } from '../../account-api/reports/funnel/request.ts';
 import { foldOldMinutes } from '../../pipeline/metering/fold-minutes.ts';
-import { readReconciliation } from '../../pipeline/metering/read-reconciliation.ts';
+import { readReconciliation } from '../../platform/meters/read-reconciliation.ts';
 import { reconcile } from '../../pipeline/metering/reconcile.ts';
 import {
   openBooksDatabase,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ReconciliationCounts } from '../../pipeline/metering/read-reconciliation.ts';
+import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
 import type { Ledger } from './ledger.ts';
 import { eventually, ravand, type TestAccount } from './stack.ts';
 

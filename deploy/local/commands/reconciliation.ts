@@ -1,4 +1,4 @@
-import type { ReconciliationCounts } from '../../../pipeline/metering/read-reconciliation.ts';
+import type { ReconciliationCounts } from '../../../platform/meters/read-reconciliation.ts';
 import type { MessageBalance } from '../../../pipeline/dispatcher/runs/balance.ts';
 import type { WaitingRuns } from '../../../pipeline/planner/waiting-runs.ts';
 import type { CommandTotals } from '../../../projections/addresses/books.ts';

@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { parseMessageId } from '../../../events/messages/message-id.ts';
-import { readRuns } from '../../../management-api/campaigns/stats/runs.ts';
+import { readRuns } from '../../../account-api/campaigns/stats/runs.ts';
 import { parseSettingTexts } from '../../../messaging/settings/setting-texts.ts';
 import { readSettingTexts } from '../../../messaging/settings/settings-store.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';

@@ -3,8 +3,8 @@ import { mergesOf, peopleSql, type Merges } from '../../../audiences/people-sql.
 import {
   compilePeople,
   type PeopleRow,
-} from '../../../management-api/campaigns/stats/compile-people.ts';
-import type { StatsRun } from '../../../management-api/campaigns/stats/runs.ts';
+} from '../../../account-api/campaigns/stats/compile-people.ts';
+import type { StatsRun } from '../../../account-api/campaigns/stats/runs.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { KEPT_MESSAGES } from '../../../platform/clickhouse/kept-messages.ts';
 import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { campaignMessageId, personKey } from '../../../events/messages/message-id.ts';
-import type { StatsRun } from '../../../management-api/campaigns/stats/runs.ts';
-import type { MessageDataset } from '../../../management-api/campaigns/stats/testing/model.ts';
+import type { StatsRun } from '../../../account-api/campaigns/stats/runs.ts';
+import type { MessageDataset } from '../../../account-api/campaigns/stats/testing/model.ts';
 import { outcome } from '../../../projections/messages/testing/outcomes.ts';
 import { storedEvent } from '../reports/arbitraries.ts';
 

@@ -2,8 +2,8 @@ import {
   compilePeople,
   type PeopleQuery,
   type PeopleRow,
-} from '../../../management-api/campaigns/stats/compile-people.ts';
-import type { MessageDataset } from '../../../management-api/campaigns/stats/testing/model.ts';
+} from '../../../account-api/campaigns/stats/compile-people.ts';
+import type { MessageDataset } from '../../../account-api/campaigns/stats/testing/model.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { peopleModel } from '../../../management-api/campaigns/stats/testing/model.ts';
+import { peopleModel } from '../../../account-api/campaigns/stats/testing/model.ts';
 import { FULL } from '../../support/stack.ts';
 import { OWN, START, statsCase } from './arbitraries.ts';
 import { openStatsDatabase, type StatsDatabase } from './stats-database.ts';

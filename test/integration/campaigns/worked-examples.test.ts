@@ -5,8 +5,8 @@ import { campaignMessageId, personKey } from '../../../events/messages/message-i
 import {
   peopleModel,
   type MessageDataset,
-} from '../../../management-api/campaigns/stats/testing/model.ts';
-import type { StatsRun } from '../../../management-api/campaigns/stats/runs.ts';
+} from '../../../account-api/campaigns/stats/testing/model.ts';
+import type { StatsRun } from '../../../account-api/campaigns/stats/runs.ts';
 import { outcome } from '../../../projections/messages/testing/outcomes.ts';
 import type { EventRow, MessageOutcome } from '../../../schemas/records.ts';
 import { storedEvent } from '../reports/arbitraries.ts';

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ExportStore } from '../../../management-api/exports/export-store.ts';
-import { expireExports, removeOrphans } from '../../../management-api/exports/sweep.ts';
-import { runExportWorkers } from '../../../management-api/exports/worker.ts';
-import { segmentStore } from '../../../management-api/segments/segment-store.ts';
+import { ExportStore } from '../../../account-api/exports/export-store.ts';
+import { expireExports, removeOrphans } from '../../../account-api/exports/sweep.ts';
+import { runExportWorkers } from '../../../account-api/exports/worker.ts';
+import { segmentStore } from '../../../account-api/segments/segment-store.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { folderFiles } from '../../../platform/files/folder-files.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isInControlGroup } from '../../../events/messages/control-group.ts';
-import { newcombe } from '../../../management-api/campaigns/stats/newcombe.ts';
+import { newcombe } from '../../../account-api/campaigns/stats/newcombe.ts';
 import { TOPIC } from '../../../schemas/topology.ts';
 import { post } from '../../support/client.ts';
 import { TestCampaign } from '../../support/messages/campaign.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { PersonTraits } from '../../../audiences/conditions/predicate.ts';
-import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 
 /**

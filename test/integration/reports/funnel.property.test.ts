@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelModel } from '../../../management-api/reports/funnel/testing/model.ts';
-import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
-import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
-import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import { compileFunnel } from '../../../account-api/reports/funnel/compile.ts';
+import { funnelModel } from '../../../account-api/reports/funnel/testing/model.ts';
+import { answerFunnel, type FunnelRow } from '../../../account-api/reports/funnel/answer.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { FULL } from '../../support/stack.ts';
 import type { Warehouse } from './warehouse.ts';
 

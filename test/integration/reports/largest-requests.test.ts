@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { audienceCounter } from '../../../management-api/audiences/count.ts';
-import { compileExport } from '../../../management-api/exports/compile.ts';
-import { readSpec } from '../../../management-api/exports/request.ts';
+import { audienceCounter } from '../../../account-api/audiences/count.ts';
+import { compileExport } from '../../../account-api/exports/compile.ts';
+import { readSpec } from '../../../account-api/exports/request.ts';
 import { readAudience } from '../../../audiences/read.ts';
-import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
-import { parseRetention } from '../../../management-api/reports/retention/request.ts';
-import { clickhouseReports } from '../../../management-api/reports/run.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { parseRetention } from '../../../account-api/reports/retention/request.ts';
+import { clickhouseReports } from '../../../account-api/reports/run.ts';
 import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 

@@ -3,8 +3,9 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readAudience } from '../../../audiences/read.ts';
 import { settings as managementSettings } from '../../../management-api/config.ts';
-import { connectQueries } from '../../../management-api/queries.ts';
-import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
+import { connectQueries } from '../../../account-api/queries.ts';
+import { connectJobClients } from '../../../management-api/job-clients.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
 import { killOnAbort, killQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
 import { limitedClient } from '../../../platform/clickhouse/limited-client.ts';
 import { exceedsMemory, queryLimits } from '../../../platform/clickhouse/query-limits.ts';
@@ -123,7 +124,11 @@ it('the user of reports may run every query of the host, and change nothing', as
   const config = parseSettings(managementSettings, {
     ...{ CLICKHOUSE_URL: server.url, CLICKHOUSE_REPORTS_URL: reportsUrl(server.url) },
   });
-  const queries = connectQueries({ config, name: 'test', log, registry: new Registry() });
+  const jobs = connectJobClients({ config, name: 'test' });
+  const queries = connectQueries({
+    ...{ config, name: 'test', log, registry: new Registry(), metric: 'queries' },
+    jobQueries: jobs.queries,
+  });
   const signal = AbortSignal.timeout(60_000);
   const now = Date.now();
   const funnel = parseFunnel({
@@ -157,8 +162,8 @@ it('the user of reports may run every query of the host, and change nothing', as
     const stats = { accountId: 1, campaignId: 2, runs, merges, now, signal };
     expect(await queries.countPeople(stats)).toMatchObject({ opened: 0, control: 0, revenue: 0 });
   }
-  const { client } = queries.exports;
+  const { exports: client } = jobs;
   for (const query of ['DROP TABLE events', "INSERT INTO events (event) VALUES ('x')"])
     await expect(client.command({ query })).rejects.toMatchObject({ type: 'ACCESS_DENIED' });
-  await queries.close();
+  await Promise.all([queries.close(), jobs.close()]);
 });

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answerRetention,
   type RetentionRow,
-} from '../../../management-api/reports/retention/answer.ts';
-import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionModel } from '../../../management-api/reports/retention/testing/model.ts';
+} from '../../../account-api/reports/retention/answer.ts';
+import { compileRetention } from '../../../account-api/reports/retention/compile.ts';
+import { retentionModel } from '../../../account-api/reports/retention/testing/model.ts';
 import {
   parseRetention,
   type RetentionRequest,
-} from '../../../management-api/reports/retention/request.ts';
+} from '../../../account-api/reports/retention/request.ts';
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';

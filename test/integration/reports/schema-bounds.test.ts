@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { schemaQueries } from '../../../management-api/schema/queries.ts';
+import { schemaQueries } from '../../../account-api/schema/queries.ts';
 import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventArraysByPerson } from '../../../management-api/reports/funnel/event-arrays.ts';
-import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
-import { tiedStates } from '../../../management-api/reports/funnel/ties-sql.ts';
+import { eventArraysByPerson } from '../../../account-api/reports/funnel/event-arrays.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { tiedStates } from '../../../account-api/reports/funnel/ties-sql.ts';
 import { nestedSelects, SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { EPOCH, storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';

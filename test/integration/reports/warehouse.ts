@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
-import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** The tables that reports read, with the live schema, in a database of a test's own. */

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerFunnel, type FunnelRow } from '../../../management-api/reports/funnel/answer.ts';
-import { compileFunnel } from '../../../management-api/reports/funnel/compile.ts';
-import { funnelModel } from '../../../management-api/reports/funnel/testing/model.ts';
-import { parseFunnel } from '../../../management-api/reports/funnel/request.ts';
-import type { Parsed } from '../../../management-api/reports/report-problem.ts';
+import { answerFunnel, type FunnelRow } from '../../../account-api/reports/funnel/answer.ts';
+import { compileFunnel } from '../../../account-api/reports/funnel/compile.ts';
+import { funnelModel } from '../../../account-api/reports/funnel/testing/model.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import type { Parsed } from '../../../account-api/reports/report-problem.ts';
 import {
   answerRetention,
   type RetentionRow,
-} from '../../../management-api/reports/retention/answer.ts';
-import { compileRetention } from '../../../management-api/reports/retention/compile.ts';
-import { retentionModel } from '../../../management-api/reports/retention/testing/model.ts';
-import { parseRetention } from '../../../management-api/reports/retention/request.ts';
-import type { Dataset } from '../../../management-api/reports/testing/dataset.ts';
+} from '../../../account-api/reports/retention/answer.ts';
+import { compileRetention } from '../../../account-api/reports/retention/compile.ts';
+import { retentionModel } from '../../../account-api/reports/retention/testing/model.ts';
+import { parseRetention } from '../../../account-api/reports/retention/request.ts';
+import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { changeSettings } from '../../messaging/settings/settings-store.ts';
-import { TemplateStore } from '../../messaging/templates/template-store.ts';
-import { createLog } from '../../platform/log.ts';
+import { changeSettings } from '../messaging/settings/settings-store.ts';
+import { TemplateStore } from '../messaging/templates/template-store.ts';
+import { createLog } from '../platform/log.ts';
 import {
   migratedDatabase,
   type MigratedDatabase,
-} from '../../platform/postgres/testing/migrated-database.ts';
-import { buildApp } from '../app.ts';
-import { OpenRequests } from '../budget/open-requests.ts';
-import { decideFeatures, type FeatureChoices } from '../introspection/features.ts';
-import { segmentStore } from '../segments/segment-store.ts';
-import type { Services } from '../services.ts';
-import { readCampaignStats } from './stats/read-campaign-stats.ts';
-import { connectCampaigns } from './connect-campaigns.ts';
-import type { Campaigns } from './ports.ts';
+} from '../platform/postgres/testing/migrated-database.ts';
+import { buildApp } from './app.ts';
+import { OpenRequests } from '../account-api/limits/open-requests.ts';
+import { decideFeatures, type FeatureChoices } from '../account-api/features.ts';
+import { segmentStore } from '../account-api/segments/segment-store.ts';
+import type { Services } from './services.ts';
+import { readCampaignStats } from '../account-api/campaigns/stats/read-campaign-stats.ts';
+import { connectCampaigns } from '../account-api/campaigns/connect-campaigns.ts';
+import type { Campaigns } from '../account-api/campaigns/ports.ts';
 
 const ON: FeatureChoices = {
   ...{ segments: true, analytics: true, ingest: true, asyncExports: true },

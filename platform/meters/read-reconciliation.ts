@@ -1,5 +1,5 @@
-import type { Database } from '../../platform/postgres/pool.ts';
-import { COUNTS } from './count.ts';
+import type { Queries } from '../audited-change.ts';
+import { COUNTS } from './book-counts.ts';
 
 /**
  * Reconciliation of the installation or of one account (ARCHITECTURE.md, G6). received = rejected +
@@ -24,7 +24,7 @@ export interface ReconciliationCounts {
  * @param spooled accepted events that are in the spools of gateways now
  */
 export async function readReconciliation(
-  database: Pick<Database, 'query'>,
+  database: Queries,
   options: { accountId?: number; spooled: number },
 ): Promise<ReconciliationCounts> {
   const columns = [...COUNTS, 'stored'] as const;

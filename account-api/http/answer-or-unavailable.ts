@@ -1,4 +1,4 @@
-import { AccountBusy } from '../budget/account-slots.ts';
+import { AccountBusy } from '../limits/account-slots.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import { reject, type Answer } from '../errors/domain-error.ts';
 import type { Services } from '../services.ts';

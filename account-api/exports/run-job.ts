@@ -7,13 +7,13 @@ import type { SegmentStore } from '../segments/segment-store.ts';
 import { compileExport, type ExportPlan } from './compile.ts';
 import type { ExportJob } from './export-store.ts';
 import { readSpec } from './request.ts';
-import type { ExportQueries } from '../queries.ts';
+import type { JobQuery } from '../queries.ts';
 import { ExportImpossible, limitedFile, type FileLimits } from './file-limits.ts';
 import type { RowCounter } from './row-counter.ts';
 
 export { ExportImpossible };
 
-export interface JobTools extends ExportQueries {
+export interface JobTools extends JobQuery {
   files: ExportFiles;
   fileLimits: FileLimits;
   segments: SegmentStore;

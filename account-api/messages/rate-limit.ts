@@ -2,7 +2,7 @@ import { BatchedLookup } from '../../platform/batched-lookup.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
-import type { CountInMinute } from '../budget/minute-counter.ts';
+import type { CountInMinute } from '../limits/minute-counter.ts';
 import type { Admission } from '../http/admission.ts';
 import { decideRate } from './decide-rate.ts';
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TransactionalAnswer } from '../../messaging/transactional/ports.ts';
-import { createLog } from '../../platform/log.ts';
+import type { TransactionalAnswer } from '../messaging/transactional/ports.ts';
+import { createLog } from '../platform/log.ts';
 import {
   migratedDatabase,
   type MigratedDatabase,
-} from '../../platform/postgres/testing/migrated-database.ts';
-import { buildApp } from '../app.ts';
-import { OpenRequests } from '../budget/open-requests.ts';
-import { decideFeatures } from '../introspection/features.ts';
-import type { Services } from '../services.ts';
-import { messageRate } from './rate-limit.ts';
+} from '../platform/postgres/testing/migrated-database.ts';
+import { buildApp } from './app.ts';
+import { OpenRequests } from '../account-api/limits/open-requests.ts';
+import { decideFeatures } from '../account-api/features.ts';
+import type { Services } from './services.ts';
+import { messageRate } from '../account-api/messages/rate-limit.ts';
 
 const VALID = { user_id: 'u', template_id: 5, idempotency_key: 'order-1234', channel: 'sms' };
 const SENT = { message_id: 't3.order-1234', channel: 'sms', status: 'sent' } as const;

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
-import type { Caller } from '../auth/decide.ts';
-import type { Permission } from '../auth/roles.ts';
+import type { Caller } from '../caller.ts';
+import type { Permission } from '../../platform/permissions.ts';
 import type { ErrorCode } from '../errors/catalogue.ts';
 import type { Answer, DomainError } from '../errors/domain-error.ts';
-import type { Features } from '../introspection/features.ts';
+import type { Features } from '../features.ts';
 import type { Services } from '../services.ts';
 import type { Admission } from './admission.ts';
 import type { ApiRequest, PublicRequest } from './request.ts';
@@ -38,20 +38,21 @@ interface RouteFacts {
   query?: Readonly<Record<string, string>>;
 }
 
-export interface OpenRoute extends RouteFacts {
+export interface OpenRoute<Ports = Services> extends RouteFacts {
   auth: 'none';
-  handler(request: PublicRequest, services: Services): Answer | Promise<Answer>;
+  handler(request: PublicRequest, services: Ports): Answer | Promise<Answer>;
 }
 
-export interface KeyRoute extends RouteFacts {
+/** A route of an account. `Ports`, `Sender`: of a host with more than the shared handlers need. */
+export interface KeyRoute<Ports = Services, Sender = Caller> extends RouteFacts {
   auth: 'key';
   permission: Permission | undefined;
   cost: Cost;
   /** Behind the soft lock (management 3.1). */
   lock: boolean;
   /** Called once the guards are passed. */
-  admit?(request: { caller: Caller; now: number }, services: Services): Promise<Admission>;
-  handler(request: ApiRequest, services: Services): Answer | Promise<Answer>;
+  admit?(request: { caller: Caller; now: number }, services: Ports): Promise<Admission>;
+  handler(request: ApiRequest<Sender>, services: Ports): Answer | Promise<Answer>;
 }
 
-export type Route = OpenRoute | KeyRoute;
+export type Route<Ports = Services, Sender = Caller> = OpenRoute<Ports> | KeyRoute<Ports, Sender>;

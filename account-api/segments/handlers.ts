@@ -94,8 +94,8 @@ function readDraft(body: unknown): SegmentDraft | Answer {
   return { name, definition: canonical };
 }
 
-function authorOf({ caller: { accountId, keyId } }: ApiRequest): Author {
-  return { accountId, actor: `key:${keyId}` };
+function authorOf({ caller: { accountId, actor } }: ApiRequest): Author {
+  return { accountId, actor };
 }
 
 interface Context {

@@ -32,8 +32,8 @@ export function campaignId({ params }: ApiRequest): number | undefined {
 }
 
 /** Whose change it is: for the store, with the campaign. */
-export function authorOf({ caller: { accountId, keyId } }: ApiRequest, id: number) {
-  return { accountId, actor: `key:${keyId}`, id };
+export function authorOf({ caller: { accountId, actor } }: ApiRequest, id: number) {
+  return { accountId, actor, id };
 }
 
 export function referencePorts({ campaigns, segments }: Services): DefinitionPorts {

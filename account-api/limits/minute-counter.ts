@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
-import { COUNTER_SECONDS } from './decide.ts';
+
+/** Lifetime of a counter: its minute, and a margin for clocks that differ (management 8.1). */
+const COUNTER_SECONDS = 70;
 
 /** Adds to the counter of a key and returns its new value. Rejects when Redis is unavailable. */
 export type CountInMinute = (key: string, units: number) => Promise<number>;

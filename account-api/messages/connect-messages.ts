@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { LogPublisher } from '../../ingest/log-publisher.ts';
-import { connectDelivery } from '../../messaging/delivery/connect-delivery.ts';
+import {
+  connectDelivery,
+  type DeliverySettings,
+} from '../../messaging/delivery/connect-delivery.ts';
 import { recipientResolver } from '../../messaging/recipients/recipient-resolver.ts';
 import { TransactionalSender } from '../../messaging/transactional/transactional-sender.ts';
 import { TransactionalStore } from '../../messaging/transactional/transactional-store.ts';
@@ -10,14 +13,19 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { Log } from '../../platform/log.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
-import type { CountInMinute } from '../budget/minute-counter.ts';
-import type { Config } from '../config.ts';
+import type { CountInMinute } from '../limits/minute-counter.ts';
+import type { clickhouseSettings, postgresSettings } from '../../platform/settings-common.ts';
+import type { SettingsOf } from '../../platform/settings.ts';
+import type { messageRequestSettings } from '../settings.ts';
 import type { Messages } from '../services.ts';
 import { newestTemplates } from './newest-templates.ts';
 import { messageRate } from './rate-limit.ts';
 
 interface MessagesOptions {
-  config: Config;
+  config: SettingsOf<
+    typeof clickhouseSettings & typeof postgresSettings & typeof messageRequestSettings
+  > &
+    DeliverySettings;
   name: string;
   log: Log;
   registry: Registry;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Caller } from '../auth/decide.ts';
+import type { Caller } from '../caller.ts';
 
 /** What every handler gets to see of a request; never the reply. */
 export interface PublicRequest {
@@ -21,6 +21,6 @@ export interface PublicRequest {
 }
 
 /** A request that passed the guards. */
-export interface ApiRequest extends PublicRequest {
-  caller: Caller;
+export interface ApiRequest<Sender = Caller> extends PublicRequest {
+  caller: Sender;
 }

@@ -27,7 +27,7 @@ export function createExport(request: ApiRequest, services: Services): Promise<A
       return reject('export_spec_invalid', {
         message: 'spec.segment_id must be the id of a segment',
       });
-    const actor = `key:${request.caller.keyId}`;
+    const { actor } = request.caller;
     const job = await services.exports.create(accountId, { draft: read.draft, actor });
     if (!job) return reject('budget_exhausted', { message: TOO_MANY_OPEN });
     return answer({ ...job, expires_after_hours: EXPIRES_AFTER_HOURS }, { status: 202 });

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import type { Filter } from '../../audiences/conditions/condition.ts';
 import { answer, reject, type Answer } from '../errors/domain-error.ts';
-import { AccountBusy } from '../budget/account-slots.ts';
+import { AccountBusy } from '../limits/account-slots.ts';
 import { rejectBusy } from '../http/answer-or-unavailable.ts';
 import { exceedsMemory } from '../../platform/clickhouse/query-limits.ts';
 import { BODY, TIMEOUT } from '../http/limits.ts';

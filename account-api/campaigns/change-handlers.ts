@@ -25,7 +25,7 @@ export function createCampaign(request: ApiRequest, services: Services): Promise
     if (!read.ok && read.code === 'invalid_channel')
       return reject('invalid_channel', { message: read.message, details: { field: 'channel' } });
     if (!read.ok) return reject(read.code, { message: `campaign: ${read.message}` });
-    const author = { accountId, actor: `key:${request.caller.keyId}` };
+    const author = { accountId, actor: request.caller.actor };
     const made = await services.campaigns.store.create(author, read.definition);
     if (made === 'full') return reject('campaign_invalid', { message: TOO_MANY });
     return answer({ id: made.id, status: 'draft' }, { status: 201 });

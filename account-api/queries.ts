@@ -4,9 +4,11 @@ import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import type { Log } from '../platform/log.ts';
 import { metricsOf } from '../platform/metrics.ts';
 import { audienceCounter } from './audiences/count.ts';
-import { AccountSlots } from './budget/account-slots.ts';
+import { AccountSlots } from './limits/account-slots.ts';
 import { peopleCounter, type CountPeople } from './campaigns/stats/read-campaign-stats.ts';
-import type { Config } from './config.ts';
+import type { querySettings } from './settings.ts';
+import type { clickhouseSettings } from '../platform/settings-common.ts';
+import type { SettingsOf } from '../platform/settings.ts';
 import { qualityQuery } from './quality/queries.ts';
 import { clickhouseReports } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
@@ -19,13 +21,9 @@ import { queryLimits } from '../platform/clickhouse/query-limits.ts';
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };
 const KILL_SOCKETS = 4;
-/** Audiences of on-site campaigns whose members are read at a time. */
-const MEMBER_QUERIES = 1;
-/** An export may be silent for long while ClickHouse sorts or waits. */
-const EXPORT_IDLE_MS = 600_000;
 
-/** What export jobs, and the audiences of on-site campaigns, need of ClickHouse. */
-export interface ExportQueries {
+/** What a query of a job needs; each kind of job has a client of its own. */
+export interface JobQuery {
   client: ClickHouseClient;
   limits: () => Promise<ClickHouseSettings>;
   kill: KillQuery;
@@ -38,16 +36,19 @@ export interface Queries extends Pick<
 > {
   /** Stats of campaigns. */
   countPeople: CountPeople;
-  exports: ExportQueries;
-  members: ExportQueries;
+  job: Omit<JobQuery, 'client'>;
   close: () => Promise<void>;
 }
 
 interface Options {
-  config: Config;
+  config: SettingsOf<typeof clickhouseSettings & typeof querySettings>;
   name: string;
   log: Log;
   registry: Registry;
+  /** Name of the gauge of running and waiting queries. */
+  metric: string;
+  /** Queries of jobs that this process may run besides: they share the memory. */
+  jobQueries: number;
 }
 
 /**
@@ -55,23 +56,22 @@ interface Options {
  * waits behind reports, and accounts take turns. The nth query of an account at a time has priority
  * n in ClickHouse: what one account runs at the same time slows others down like a single query.
  */
-export function connectQueries({ config, name, log, registry }: Options): Queries {
+export function connectQueries(options: Options): Queries {
+  const { config, name, log, registry } = options;
   const settings = {
     ...config,
     CLICKHOUSE_URL: config.CLICKHOUSE_REPORTS_URL || config.CLICKHOUSE_URL,
   };
-  const connect = (kind: string, connections: number, requestTimeout = 60_000) =>
-    connectClickhouse({ settings, name: `${name}-${kind}`, requestTimeout, connections });
+  const connect = (kind: string, connections: number) =>
+    connectClickhouse({ settings, name: `${name}-${kind}`, requestTimeout: 60_000, connections });
   const killer = connect('kill', KILL_SOCKETS);
   const reads = connect('reads', READS.total);
   const reports = connect('reports', config.MAX_QUERIES);
-  const exports = connect('export', config.EXPORT_WORKERS, EXPORT_IDLE_MS);
-  const members = connect('members', MEMBER_QUERIES);
 
   const kill = killQuery(killer, log);
   const limits = queryLimits({
     ...{ client: reads, log, percent: config.REPORTS_MEMORY_PERCENT },
-    queries: config.MAX_QUERIES + config.EXPORT_WORKERS + MEMBER_QUERIES,
+    queries: config.MAX_QUERIES + options.jobQueries,
     hasOwnUser: config.CLICKHOUSE_REPORTS_URL !== '',
   });
   const limited = (client: ClickHouseClient, priority: number) =>
@@ -82,7 +82,7 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
     waiting: config.MAX_QUERIES_WAITING,
   });
   const readSlots = new AccountSlots(READS);
-  measure(registry, { report: slots, read: readSlots });
+  measure(registry, { name: options.metric, slots: { report: slots, read: readSlots } });
 
   const reading = limited(reads, 1);
   const schema = schemaQueries(reading);
@@ -114,10 +114,9 @@ export function connectQueries({ config, name, log, registry }: Options): Querie
     },
     readQuality: (query) => readSlots.run(query, () => readQuality(query)),
     mergesOf,
-    exports: { client: exports, limits, kill, mergesOf: merges },
-    members: { client: members, limits, kill, mergesOf: merges },
+    job: { limits, kill, mergesOf: merges },
     close: async () => {
-      await Promise.all([killer, reads, reports, exports, members].map((client) => client.close()));
+      await Promise.all([killer, reads, reports].map((client) => client.close()));
     },
   };
 }
@@ -126,9 +125,12 @@ function turnOf({ accountId, signal }: { accountId: number; signal?: AbortSignal
   return { accountId, signal: signal ?? new AbortController().signal };
 }
 
-function measure(registry: Registry, slots: Readonly<Record<string, AccountSlots>>): void {
+function measure(
+  registry: Registry,
+  { name, slots }: { name: string; slots: Readonly<Record<string, AccountSlots>> },
+): void {
   metricsOf(registry).collected(
-    'management_queries',
+    name,
     'Queries of ClickHouse that run, and that wait for a slot of their account.',
     {
       labels: ['kind', 'state'],
