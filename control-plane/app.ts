@@ -8,7 +8,17 @@ import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
 import { isBehindTls, type Config } from './config.ts';
 import { isPrivateHost } from './http/private-host.ts';
+import { connectAccount } from './account/connect.ts';
+import type { AccountPorts } from './account/route.ts';
 import { webhookConnectionStore } from './webhook-connections/store.ts';
+import { auditStore } from './audit/audit-store.ts';
+import { keyStore } from './keys/key-store.ts';
+import { membershipStore } from './members/membership-store.ts';
+import { bookMinutes } from './overview/book-minutes.ts';
+import { startStore } from './overview/start-store.ts';
+import { savedReportStore } from './saved-reports/saved-report-store.ts';
+import { usageStore } from './usage/usage-store.ts';
+import { readReconciliation } from '../platform/meters/read-reconciliation.ts';
 import { HashQueue } from './members/hash-queue.ts';
 import { memberStore } from './members/member-store.ts';
 import { hashPassword } from './members/password.ts';
@@ -19,12 +29,18 @@ import { rememberedDevices } from './sign-in-limit/remembered-devices.ts';
 import { signInLimit } from './sign-in-limit/sign-in-limit.ts';
 import type { AnswerSeconds } from './http/host.ts';
 import { buildPanel, type PanelOptions } from './panel/app.ts';
+import { readPanelFiles } from './panel/files.ts';
 import { ControlProxy } from './panel/proxy.ts';
 import { buildControl } from './routes/app.ts';
 import type { Services } from './routes/route.ts';
 
-export interface AppOptions extends Pick<PanelOptions, 'ports' | 'origin' | 'trustedProxies'> {
+export interface AppOptions extends Pick<
+  PanelOptions,
+  'ports' | 'files' | 'origin' | 'trustedProxies'
+> {
   services: Services;
+  /** Of the routes shared with the management host. */
+  account: AccountPorts;
   /** A random secret of this process, which identifies requests of its panel. */
   panelSecret: string;
   seconds?: AnswerSeconds;
@@ -40,7 +56,9 @@ export interface App {
 /** Both listeners over their services; they listen nowhere yet. */
 export function buildApp({
   ports,
+  files,
   services,
+  account,
   panelSecret,
   origin,
   trustedProxies,
@@ -48,10 +66,10 @@ export function buildApp({
 }: AppOptions): App {
   const measured = seconds ? { seconds } : {};
   return {
-    control: buildControl({ ports, services, panelSecret, ...measured }),
+    control: buildControl({ ports, services, account, panelSecret, ...measured }),
     panelBefore(control) {
       const proxy = new ControlProxy({ control, cookies: ports.cookies, panelSecret });
-      const panel = buildPanel({ ports, proxy, origin, trustedProxies, ...measured });
+      const panel = buildPanel({ ports, proxy, files, origin, trustedProxies, ...measured });
       panel.addHook('onClose', () => proxy.close());
       return panel;
     },
@@ -62,8 +80,8 @@ export function buildApp({
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, registry, onShutdown } = context;
   const name = 'control-plane';
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
-  const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
+  const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 8 });
+  const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name });
   onShutdown('clients', async () => {
     redis.disconnect();
     await database.end();
@@ -73,12 +91,33 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
 
   const store = storeOf(database);
   const secure = isBehindTls(config);
+  const account = connectAccount({ context, name, database, redis });
+  // About 40 MiB and two of the four threads that all of this process shares.
+  const hashes = new HashQueue({
+    concurrency: 2,
+    maxWaiting: 64,
+    maxWaitingPerNetwork: 8,
+    random: Math.random,
+  });
   const { control, panelBefore } = buildApp({
+    account,
     services: {
       webhookConnections: webhookConnectionStore(store),
       relays: relayStore(store),
       sealer: config.SEALING_KEY,
       trackBase: config.EMAIL_TRACK_BASE,
+      ingestUrl: config.INGEST_URL || config.EMAIL_TRACK_BASE,
+      log,
+      keys: keyStore(store),
+      memberships: membershipStore(store),
+      hashes,
+      audit: auditStore(store),
+      usage: usageStore(store),
+      savedReports: savedReportStore(store),
+      books: bookMinutes(store),
+      startStore: startStore(store),
+      freshness: account.services.freshness,
+      readBooks: (accountId) => readReconciliation(store, { accountId, spooled: 0 }),
     },
     ports: {
       log,
@@ -90,17 +129,12 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       }),
       limit: signInLimit(redis),
       devices: rememberedDevices(redis),
-      // About 40 MiB and two of the four threads that all of this process shares.
-      hashes: new HashQueue({
-        concurrency: 2,
-        maxWaiting: 64,
-        maxWaitingPerNetwork: 8,
-        random: Math.random,
-      }),
+      hashes,
       decoy: await hashPassword(randomBytes(32).toString('base64')),
       cookies: { secure },
       lifetime: config.PANEL_SESSION_LIFETIME,
     },
+    files: readPanelFiles(config.PANEL_DIR),
     panelSecret: randomBytes(32).toString('base64url'),
     origin: config.PANEL_URL === '' ? undefined : new URL(config.PANEL_URL).origin,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -1,8 +1,16 @@
+import { featureSettings, messageRequestSettings, querySettings } from '../account-api/settings.ts';
+import { outboundSettings } from '../platform/outbound/outbound-settings.ts';
 import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
-import { postgresSettings, processSettings, redisSettings } from '../platform/settings-common.ts';
+import {
+  clickhouseSettings,
+  kafkaSettings,
+  postgresSettings,
+  processSettings,
+  redisSettings,
+} from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
-import { trackBaseSettings } from '../platform/tracking/tracking-settings.ts';
+import { trackBaseSettings, trackingSettings } from '../platform/tracking/tracking-settings.ts';
 import { defineSettings, type Setting, type SettingsOf } from '../platform/settings.ts';
 import { isPrivateHost } from './http/private-host.ts';
 
@@ -11,9 +19,25 @@ const controlAddress = setting.address({
   doc: 'Listener of the control plane, used only by the panel in the same process; never public: loopback and private addresses only. Port 0: any free port.',
 });
 
+/** What `./ravand up` builds, and the panel's listener serves. */
+export const panelSettings = defineSettings({
+  PANEL_DIR: setting.text({
+    default: '.ravand/panel',
+    doc: 'Folder of the built panel, relative to the working directory; `./ravand up` builds it there.',
+    unit: 'path',
+  }),
+});
+
 /** Settings of the control plane and the panel. */
 export const settings = defineSettings({
   ...processSettings,
+  ...kafkaSettings,
+  ...clickhouseSettings,
+  ...querySettings,
+  ...messageRequestSettings,
+  ...featureSettings,
+  ...outboundSettings,
+  ...trackingSettings,
   ...postgresSettings,
   ...redisSettings,
   ...sealingSettings,
@@ -37,6 +61,12 @@ export const settings = defineSettings({
     default: '',
     protocols: ['http:', 'https:'],
     doc: 'Address of the panel as browsers see it. With https:// the session cookie is Secure and named __Host-service_session, and TRUSTED_PROXIES must name what terminates TLS. Empty: plain http, for one machine.',
+  }),
+  ...panelSettings,
+  INGEST_URL: setting.url({
+    default: '',
+    protocols: ['http:', 'https:'],
+    doc: 'Address of the ingest host as clients see it, for the examples that the panel shows. Empty: EMAIL_TRACK_BASE.',
   }),
   PANEL_SESSION_LIFETIME: setting.duration({
     default: 12 * 3_600_000,

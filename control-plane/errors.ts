@@ -27,6 +27,10 @@ export const catalogue = {
   unknown_endpoint: entry(404, 'no such endpoint'),
   body_too_large: entry(413, 'the body is too large'),
   unsupported_media_type: entry(415, 'browsers must send Content-Type: application/json'),
+  too_many_requests: entry(
+    429,
+    'this account has too many requests in progress; wait for their answers',
+  ),
   too_many_guesses: entry(429, 'too many failed sign-ins; wait and try again'),
   internal: entry(500, 'the request failed unexpectedly; try again'),
   busy: entry(503, 'too many people are signing in right now; try again'),

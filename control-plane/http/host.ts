@@ -19,7 +19,7 @@ export interface AnswerSeconds {
 
 export interface ListenerRoute extends Pick<HostRoute, 'methods' | 'path'> {
   /** Undefined: the client left before it was answered. */
-  serve: (request: HostRequest) => Promise<Answer | undefined>;
+  serve: (request: HostRequest) => Promise<Answer | RenderedAnswer | undefined>;
 }
 
 interface ListenerOptions {
@@ -54,8 +54,8 @@ export function buildListener({ name, routes, log, seconds }: ListenerOptions): 
   });
 }
 
-function render(answer: Answer): RenderedAnswer {
-  return answer.ok ? answer : renderError(answer.error);
+function render(answer: Answer | RenderedAnswer): RenderedAnswer {
+  return !('ok' in answer) || answer.ok ? answer : renderError(answer.error);
 }
 
 /** Errors of the clients contain the statement or command, so only their message is logged. */

@@ -58,6 +58,25 @@ export function memberStore(store: Store) {
         [accountId, `member:${memberId}`, 'member.signed_in', '{}'],
       );
     },
+    /**
+     * Stores another password and ends the member's sessions, with an audit line in each of their
+     * accounts; answers the generation of sessions that begin now.
+     */
+    async setPassword(memberId: number, passwordHash: string): Promise<number | undefined> {
+      const { rows } = await store.query<{ generation: number }>(
+        `WITH changed AS (
+           UPDATE members SET password_hash = $2, password_changed_at = clock_timestamp(), session_generation = session_generation + 1
+           WHERE id = $1 RETURNING id, session_generation
+         ), lines AS (
+           INSERT INTO audit_lines (account_id, actor, action, details)
+           SELECT m.account_id, 'member:' || changed.id, 'member.password_changed', jsonb_build_object('member_id', changed.id)
+           FROM changed JOIN memberships m ON m.member_id = changed.id
+         )
+         SELECT session_generation AS generation FROM changed`,
+        [memberId, passwordHash],
+      );
+      return rows[0]?.generation;
+    },
     /** Undefined when the session ended, the membership is gone, or the account is suspended. */
     async active({
       memberId,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { HostRequest } from '../../platform/http/host.ts';
+import type { HostRequest, RenderedAnswer } from '../../platform/http/host.ts';
 import { readBytes, readJson } from '../../platform/http/read-body.ts';
 import { TRACEPARENT_HEADER } from '../../platform/http/trace.ts';
 import { addressOfRequest, parseTrustedProxies } from '../../platform/network/client-address.ts';
@@ -9,13 +9,32 @@ import { clearSessionCookies, readSessionCookie } from '../http/cookies.ts';
 import { refuseCrossSite } from '../http/cross-site.ts';
 import { buildListener, type AnswerSeconds, type ListenerRoute } from '../http/host.ts';
 import { sourceOf } from '../http/source.ts';
-import { authenticate, messageOf, type SessionPorts } from '../sessions/authenticate.ts';
+import {
+  authenticate,
+  messageOf,
+  type SessionPorts,
+  type SessionResult,
+} from '../sessions/authenticate.ts';
+import { StoreUnavailable } from '../store.ts';
+import { answerDocument } from './document.ts';
+import type { PanelFiles } from './files.ts';
+import {
+  changePassword,
+  endSession,
+  listSessions,
+  switchAccount,
+  type OwnPorts,
+  type OwnRequest,
+} from './own-session.ts';
 import type { ControlProxy } from './proxy.ts';
-import { describeSession, signIn, type SignInPorts } from './sign-in.ts';
+import { signIn } from './sign-in.ts';
+import { describeSession } from './start-session.ts';
 
 export interface PanelOptions {
-  ports: SignInPorts & SessionPorts;
+  ports: OwnPorts & SessionPorts;
   proxy: ControlProxy;
+  /** The built panel. */
+  files: PanelFiles;
   /** Of PANEL_URL; undefined: the Host of the request. */
   origin: string | undefined;
   /** TRUSTED_PROXIES */
@@ -28,15 +47,11 @@ const BODY_BYTES = { session: 8 * 1024, proxy: 2 ** 20 };
 const METHODS_WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * The panel's listener: sign-in, the current session, sign-out, and the proxy to the control plane.
+ * The panel's listener: its files and documents, sign-in, the current session, and the proxy to the
+ * control plane.
  */
-export function buildPanel({
-  ports,
-  proxy,
-  origin,
-  trustedProxies,
-  seconds,
-}: PanelOptions): FastifyInstance {
+export function buildPanel(options: PanelOptions): FastifyInstance {
+  const { ports, proxy, origin, trustedProxies, seconds } = options;
   const proxies = parseTrustedProxies(trustedProxies);
   const addressOf = ({ message }: HostRequest) => addressOfRequest(message, proxies);
   const identify = (request: HostRequest) =>
@@ -44,6 +59,12 @@ export function buildPanel({
       { cookie: request.message.headers.cookie, ip: addressOf(request), now: request.now },
       ports,
     );
+  const attemptOf = (request: HostRequest) => ({
+    cookie: request.message.headers.cookie,
+    ip: addressOf(request),
+    agent: request.message.headers['user-agent'],
+    now: request.now,
+  });
   /** Refuses requests of other sites before anything is looked up. */
   const sameSiteOnly = (serve: ListenerRoute['serve']): ListenerRoute['serve'] => {
     return (request) => {
@@ -51,6 +72,21 @@ export function buildPanel({
       return refusal ? Promise.resolve(refuse(refusal)) : serve(request);
     };
   };
+  /** A route about the member's own sessions. */
+  const own = (work: (request: OwnRequest, params: HostRequest['params']) => Promise<Answer>) =>
+    sameSiteOnly(async (request) => {
+      const session = await identify(request);
+      if (!session.ok) return session;
+      const read = ['POST', 'PUT'].includes(request.method)
+        ? await readJson(request.message, BODY_BYTES.session)
+        : undefined;
+      if (read?.ok === false) return refuseBody(read.reason);
+      const { caller, token } = session;
+      const asked = { email: caller.email, session: session.session, token };
+      return await unlessRedisFails(ports, request, () =>
+        work({ ...asked, attempt: attemptOf(request), body: read?.value }, request.params),
+      );
+    });
 
   const routes: ListenerRoute[] = [
     {
@@ -59,10 +95,8 @@ export function buildPanel({
       serve: sameSiteOnly(async (request) => {
         const read = await readJson(request.message, BODY_BYTES.session);
         if (!read.ok) return refuseBody(read.reason);
-        const { message, now, trace } = request;
-        const ip = addressOf(request);
-        const { cookie } = message.headers;
-        return await signIn({ body: read.value, cookie, ip, now, trace }, ports);
+        const { trace } = request;
+        return await signIn({ ...attemptOf(request), body: read.value, trace }, ports);
       }),
     },
     {
@@ -70,7 +104,7 @@ export function buildPanel({
       path: '/api/session',
       serve: async (request) => {
         const session = await identify(request);
-        if (!session.ok) return session;
+        if (!session.ok) return isAskedFor(request, session) ? answer({ member: null }) : session;
         const accounts = await ports.members.accountsOf(session.caller.memberId);
         return answer(describeSession(session.caller, accounts));
       },
@@ -79,6 +113,26 @@ export function buildPanel({
       methods: ['DELETE'],
       path: '/api/session',
       serve: sameSiteOnly((request) => signOut(request, ports)),
+    },
+    {
+      methods: ['POST'],
+      path: '/api/session/account',
+      serve: own((request) => switchAccount(request, ports)),
+    },
+    {
+      methods: ['POST'],
+      path: '/api/session/password',
+      serve: own((request) => changePassword(request, ports)),
+    },
+    {
+      methods: ['GET'],
+      path: '/api/sessions',
+      serve: own((request) => listSessions(request, ports)),
+    },
+    {
+      methods: ['DELETE'],
+      path: '/api/sessions/{id}',
+      serve: own((request, { id = '' }) => endSession({ ...request, id }, ports)),
     },
     {
       methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
@@ -98,8 +152,14 @@ export function buildPanel({
           trace: request.trace,
           traceparent: request.message.headers[TRACEPARENT_HEADER],
           body,
+          signal: closedBeforeAnswer(request),
         });
       }),
+    },
+    {
+      methods: ['GET'],
+      path: '/*',
+      serve: (request) => servePage(request, { identify, ...options }),
     },
   ];
   const listener = buildListener({ name: 'panel', routes, log: ports.log, seconds });
@@ -108,11 +168,70 @@ export function buildPanel({
 }
 
 /**
+ * A file of the panel, or for a browser the document of a page. Anything else is no endpoint, also
+ * everything below /api.
+ */
+async function servePage(
+  { message, method, url, ...request }: HostRequest,
+  {
+    files,
+    identify,
+  }: Pick<PanelOptions, 'files'> & { identify: (request: HostRequest) => Promise<SessionResult> },
+): Promise<Answer | RenderedAnswer> {
+  const path = url.split('?')[0] ?? '';
+  const file = files.answer(path, message.headers);
+  if (file) return file;
+  const wantsDocument = /\btext\/html\b/.test(message.headers.accept ?? '');
+  if (!wantsDocument || path === '/api' || path.startsWith('/api/'))
+    return refuse('unknown_endpoint', {
+      message: `no such endpoint: ${method} ${path.slice(0, 200)}`,
+    });
+  const { cookie } = message.headers;
+  const session =
+    cookie === undefined ? undefined : await identify({ message, method, url, ...request });
+  const role = session?.ok ? session.caller.account.role : undefined;
+  return answerDocument({ path, cookie, role }, files);
+}
+
+/** Whether a page asks who is signed in, to whom it is no error that nobody is. */
+function isAskedFor({ message }: HostRequest, session: SessionResult): boolean {
+  const isNobody = !session.ok && session.error.code === 'unauthenticated';
+  return isNobody && message.headers['accept-session'] === 'optional';
+}
+
+/** Aborts when the client leaves before it is answered: what runs for it is cancelled. */
+function closedBeforeAnswer({ response }: HostRequest): AbortSignal {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort(new Error('the client left'));
+  });
+  return controller.signal;
+}
+
+/** A failure of Redis is a 503; PostgreSQL's is rendered by the listener. */
+async function unlessRedisFails(
+  { log }: Pick<SessionPorts, 'log'>,
+  { trace }: HostRequest,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    log.warn(
+      { code: 'sessions_unreadable', trace },
+      `sessions cannot be read or changed: Redis failed (${messageOf(error)})`,
+    );
+    return refuse('sessions_unavailable');
+  }
+}
+
+/**
  * DELETE /api/session: 204 also without a session, so that a browser is always signed out.
  */
 async function signOut(
   request: HostRequest,
-  { sessions, cookies, log }: SignInPorts & SessionPorts,
+  { sessions, cookies, log }: OwnPorts & SessionPorts,
 ): Promise<Answer> {
   const token = readSessionCookie(request.message.headers.cookie, cookies);
   try {

@@ -22,8 +22,9 @@ it('the panel passes the trace on, and a traceparent only if it is valid', async
     control.close();
   });
   const request = { method: 'GET', path: '/v1/status', token: 't', ip: '::1', body: undefined };
+  const { signal } = new AbortController();
   for (const traceparent of [PARENT, undefined, `${PARENT}-x`, [PARENT, PARENT]])
-    await proxy.forward({ ...request, trace: 'a3ce929d0e0e4736', traceparent });
+    await proxy.forward({ ...request, trace: 'a3ce929d0e0e4736', traceparent, signal });
   expect(received.map((headers) => headers['x-service-trace'])).toEqual(
     Array(4).fill('a3ce929d0e0e4736'),
   );

@@ -25,12 +25,15 @@ export interface Forwarded {
   traceparent: string | string[] | undefined;
   /** Undefined: the body is not read. */
   body: Buffer | undefined;
+  /** Aborts when the client leaves. */
+  signal: AbortSignal;
 }
 
 /** A longer answer becomes a 503; no route of the control plane comes near. */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20;
-const TIMEOUT_MS = 20_000;
-const FORWARDED_HEADERS = ['content-type', 'retry-after'] as const;
+/** Longer than the longest handler: a report has 45 s (management 8.4). */
+const TIMEOUT_MS = 50_000;
+const FORWARDED_HEADERS = ['content-type', 'content-disposition', 'retry-after'] as const;
 
 /** Forwards requests of a session to the control plane. Answers 503 when it is unavailable. */
 export class ControlProxy {
@@ -76,7 +79,7 @@ export class ControlProxy {
         : { 'content-type': 'application/json', 'content-length': body.length }),
     };
     return await new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const signal = AbortSignal.any([sent.signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const options = { ...control, method, path, headers, agent: this.#agent, signal };
       const outgoing = send(options, resolve);
       outgoing.on('error', reject);

@@ -81,7 +81,9 @@ describe('signing in', () => {
       },
     });
     expect(done).toEqual(['counted', 'reset', `ended ${OLD}`, 'recorded 7 in 3']);
-    expect(begun).toEqual([{ memberId: 7, accountId: 3, generation: 2, beganAt: 1000 }]);
+    expect(begun).toEqual([
+      { memberId: 7, accountId: 3, generation: 2, beganAt: 1000, ip: '203.0.113.9' },
+    ]);
   });
 
   it('keeps a wrong password counted, and answers an unknown address the same way', async () => {

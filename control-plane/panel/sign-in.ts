@@ -1,43 +1,29 @@
-import { grants } from '../../platform/permissions.ts';
 import type { Log } from '../../platform/log.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
-import {
-  readDeviceCookie,
-  readSessionCookie,
-  setDeviceCookie,
-  setSessionCookie,
-  type CookieRules,
-} from '../http/cookies.ts';
+import { readDeviceCookie, setDeviceCookie } from '../http/cookies.ts';
 import { readEmail } from '../members/email.ts';
 import { TooBusy, type HashQueue } from '../members/hash-queue.ts';
-import type { Membership, MemberStore, StoredMember } from '../members/member-store.ts';
+import type { MemberStore, StoredMember } from '../members/member-store.ts';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../members/password.ts';
-import { isAllowedFrom, messageOf, type Caller } from '../sessions/authenticate.ts';
-import type { SessionStore } from '../sessions/session-store.ts';
+import { messageOf } from '../sessions/authenticate.ts';
 import { StoreUnavailable } from '../store.ts';
 import { DEVICE_MS, type RememberedDevices } from '../sign-in-limit/remembered-devices.ts';
 import { originOf, type SignInLimit, type SignInSubject } from '../sign-in-limit/sign-in-limit.ts';
+import { startSession, type StartAttempt, type StartPorts } from './start-session.ts';
 
-export interface SignInPorts {
-  members: Pick<MemberStore, 'byEmail' | 'accountsOf' | 'recordSignIn'>;
-  sessions: Pick<SessionStore, 'begin' | 'end'>;
+export interface SignInPorts extends StartPorts {
+  members: StartPorts['members'] & Pick<MemberStore, 'byEmail'>;
   limit: SignInLimit;
   devices: RememberedDevices;
   hashes: HashQueue;
   /** Hash of a random password, so that an unknown e-mail address takes as long to refuse. */
   decoy: string;
-  cookies: CookieRules;
-  /** Maximum lifetime of a session, ms. */
-  lifetime: number;
   log: Log;
   outcomes: { inc(labels: { outcome: string }): void };
 }
 
-export interface Attempt {
+export interface Attempt extends StartAttempt {
   body: unknown;
-  cookie: string | undefined;
-  ip: string;
-  now: number;
   trace: string;
 }
 
@@ -72,7 +58,7 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
     );
     return refuse('sessions_unavailable');
   }
-  const checked = await check(read, { subject, ports });
+  const checked = await checkPassword(read, { subject, ports });
   if (checked === 'busy') {
     outcomes.inc({ outcome: 'busy' });
     return refuse('busy', { retryAfter: 1 });
@@ -83,7 +69,28 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   }
   try {
     await limit.reset(subject);
-    return await startSession(checked, { attempt, subject, credentials: read, ports });
+    const started = await startSession(
+      { ...checked, email: read.email },
+      {
+        ...{ attempt, accountId: read.accountId, ports },
+      },
+    );
+    if (!started.ok) return started;
+    const device = await devices.remember(read.email, subject.device, attempt.now);
+    outcomes.inc({ outcome: 'signed_in' });
+    const { memberId, accountId } = started;
+    log.info(
+      { member_id: memberId, account_id: accountId, trace: attempt.trace },
+      'a member signed in',
+    );
+    return answer(started.body, {
+      headers: {
+        'set-cookie': [
+          started.cookie,
+          setDeviceCookie(device, { ...ports.cookies, seconds: DEVICE_MS / 1000 }),
+        ],
+      },
+    });
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     log.warn(
@@ -94,23 +101,9 @@ export async function signIn(attempt: Attempt, ports: SignInPorts): Promise<Answ
   }
 }
 
-/** The answer of GET and POST /api/session. */
-export function describeSession(
-  { memberId, email, account }: Caller,
-  accounts: readonly Membership[],
-): Record<string, unknown> {
-  return {
-    member: { id: memberId, email },
-    account: { id: account.id, name: account.name },
-    role: account.role,
-    permissions: grants[account.role].toSorted(),
-    accounts: accounts.map(({ id, name, role }) => ({ id, name, role })),
-  };
-}
-
 /** The member with this e-mail address and password; undefined when there is none. */
-async function check(
-  { email, password }: Credentials,
+export async function checkPassword(
+  { email, password }: Pick<Credentials, 'email' | 'password'>,
   { subject, ports }: { subject: SignInSubject; ports: SignInPorts },
 ): Promise<StoredMember | 'busy' | undefined> {
   const { members, hashes, limit, decoy } = ports;
@@ -126,49 +119,6 @@ async function check(
     if (error instanceof TooBusy) return 'busy';
     throw error;
   }
-}
-
-async function startSession(
-  member: StoredMember,
-  {
-    attempt,
-    subject,
-    credentials,
-    ports,
-  }: { attempt: Attempt; subject: SignInSubject; credentials: Credentials; ports: SignInPorts },
-): Promise<Answer> {
-  const { email, accountId: wanted } = credentials;
-  const { members, sessions, devices, cookies, lifetime, log, outcomes } = ports;
-  const accounts = await members.accountsOf(member.id);
-  const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted);
-  if (!account)
-    return wanted === undefined
-      ? refuse('no_account')
-      : refuse('no_account', { message: `you are no member of an active account ${wanted}` });
-  if (!isAllowedFrom(account, attempt.ip)) return refuse('ip_not_allowed');
-  // The new session replaces the one that the request shows.
-  const before = readSessionCookie(attempt.cookie, cookies);
-  if (before !== undefined) await sessions.end(before);
-  await members.recordSignIn({ memberId: member.id, accountId: account.id });
-  const token = await sessions.begin({
-    memberId: member.id,
-    accountId: account.id,
-    generation: member.generation,
-    beganAt: attempt.now,
-  });
-  const device = await devices.remember(email, subject.device, attempt.now);
-  outcomes.inc({ outcome: 'signed_in' });
-  log.info(
-    { member_id: member.id, account_id: account.id, trace: attempt.trace },
-    'a member signed in',
-  );
-  const setCookies = [
-    setSessionCookie(token, { ...cookies, seconds: Math.floor(lifetime / 1000) }),
-    setDeviceCookie(device, { ...cookies, seconds: DEVICE_MS / 1000 }),
-  ];
-  return answer(describeSession({ memberId: member.id, email, account }, accounts), {
-    headers: { 'set-cookie': setCookies },
-  });
 }
 
 /** Reads `{email, password, account_id?}`, or answers a sentence that quotes no input. */

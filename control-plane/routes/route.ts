@@ -2,7 +2,18 @@ import type { Sealer } from '../../platform/sealing.ts';
 import type { Permission } from '../../platform/permissions.ts';
 import type { Answer } from '../errors.ts';
 import type { WebhookConnectionStore } from '../webhook-connections/store.ts';
+import type { Freshness } from '../../platform/freshness/freshness.ts';
+import type { Log } from '../../platform/log.ts';
+import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
+import type { AuditStore } from '../audit/audit-store.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import type { HashQueue } from '../members/hash-queue.ts';
+import type { MembershipStore } from '../members/membership-store.ts';
+import type { BookMinutes } from '../overview/book-minutes.ts';
+import type { StartStore } from '../overview/start-store.ts';
 import type { RelayStore } from '../relays/store.ts';
+import type { SavedReportStore } from '../saved-reports/saved-report-store.ts';
+import type { UsageStore } from '../usage/usage-store.ts';
 import type { Caller } from '../sessions/authenticate.ts';
 
 /** Dependencies of handlers. */
@@ -13,14 +24,33 @@ export interface Services {
   sealer: Sealer | undefined;
   /** EMAIL_TRACK_BASE; empty: unset. */
   trackBase: string;
+  /** Address of the ingest host for clients; empty: unknown. */
+  ingestUrl: string;
+  log: Log;
+  keys: KeyStore;
+  memberships: MembershipStore;
+  hashes: Pick<HashQueue, 'run'>;
+  audit: AuditStore;
+  usage: UsageStore;
+  savedReports: SavedReportStore;
+  books: BookMinutes;
+  startStore: StartStore;
+  freshness: Freshness;
+  readBooks: (accountId: number) => Promise<ReconciliationCounts>;
 }
 
 /** The part of a request that handlers see; never the reply. */
 export interface MemberRequest {
   caller: Caller;
   params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
   /** The parsed JSON of a route with a body; undefined otherwise. */
   body: unknown;
+  /** ms since the epoch */
+  now: number;
+  trace: string;
+  /** Aborts when the client leaves or the time is over. */
+  signal: AbortSignal;
 }
 
 /** A row of the control plane's table (ingest 4.9). */
@@ -28,7 +58,8 @@ export interface ControlRoute {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Parameters as `{name}`, as the specification writes them. */
   path: string;
-  permission: Permission;
+  /** Undefined: every member. */
+  permission: Permission | undefined;
   readsBody: boolean;
   handler(request: MemberRequest, services: Services): Answer | Promise<Answer>;
 }

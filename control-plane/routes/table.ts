@@ -10,13 +10,72 @@ import {
   retryDeliveries,
   saveRelay,
 } from '../relays/handlers.ts';
+import { listAudit } from '../audit/handlers.ts';
+import { createManagementKey, createWriteKey, listKeys, revokeKey } from '../keys/handlers.ts';
+import { addMember, listMembers, removeMember, setMemberRole } from '../members/handlers.ts';
+import { getOverview, getStart } from '../overview/handlers.ts';
+import {
+  createSavedReport,
+  listSavedReports,
+  removeSavedReport,
+  replaceSavedReport,
+} from '../saved-reports/handlers.ts';
+import { getUsage } from '../usage/handlers.ts';
 import type { ControlRoute } from './route.ts';
 
 const reading = { method: 'GET', permission: 'settings.read', readsBody: false } as const;
 const writing = { permission: 'settings.write', readsBody: true } as const;
 
-/** Routes of the control plane (ingest 4.9), in the specification's order; all others are 404. */
-export const routes: readonly ControlRoute[] = [
+const get = { method: 'GET', readsBody: false } as const;
+const post = { method: 'POST', readsBody: true } as const;
+const put = { method: 'PUT', readsBody: true } as const;
+const remove = { method: 'DELETE', readsBody: false } as const;
+const members = { read: 'member.read', write: 'member.write' } as const;
+const keys = { read: 'apikey.read', write: 'apikey.write' } as const;
+
+/** Routes that only the panel has (docs/control-plane.md, "Routes of the panel"). */
+export const panelRoutes: readonly ControlRoute[] = [
+  { ...get, path: '/v1/overview', permission: 'event.read', handler: getOverview },
+  { ...get, path: '/v1/start', permission: 'event.read', handler: getStart },
+  { ...get, path: '/v1/members', permission: members.read, handler: listMembers },
+  { ...post, path: '/v1/members', permission: members.write, handler: addMember },
+  { ...put, path: '/v1/members/{id}/role', permission: members.write, handler: setMemberRole },
+  { ...remove, path: '/v1/members/{id}', permission: members.write, handler: removeMember },
+  { ...get, path: '/v1/keys', permission: keys.read, handler: listKeys },
+  { ...post, path: '/v1/write-keys', permission: keys.write, handler: createWriteKey },
+  {
+    ...remove,
+    path: '/v1/write-keys/{id}',
+    permission: keys.write,
+    handler: revokeKey('write'),
+  },
+  { ...post, path: '/v1/management-keys', permission: keys.write, handler: createManagementKey },
+  {
+    ...remove,
+    path: '/v1/management-keys/{id}',
+    permission: keys.write,
+    handler: revokeKey('management'),
+  },
+  { ...get, path: '/v1/audit', permission: 'audit.read', handler: listAudit },
+  { ...get, path: '/v1/usage', permission: 'billing.read', handler: getUsage },
+  { ...get, path: '/v1/saved-reports', permission: 'analytics.read', handler: listSavedReports },
+  { ...post, path: '/v1/saved-reports', permission: 'analytics.read', handler: createSavedReport },
+  {
+    ...put,
+    path: '/v1/saved-reports/{id}',
+    permission: 'analytics.read',
+    handler: replaceSavedReport,
+  },
+  {
+    ...remove,
+    path: '/v1/saved-reports/{id}',
+    permission: 'analytics.read',
+    handler: removeSavedReport,
+  },
+];
+
+/** Routes of ingest 4.9, in the specification's order. */
+export const integrationRoutes: readonly ControlRoute[] = [
   { ...reading, path: '/v1/integrations', handler: listConnections },
   { ...writing, method: 'PUT', path: '/v1/integrations', handler: saveConnection },
   {
@@ -37,3 +96,6 @@ export const routes: readonly ControlRoute[] = [
     handler: retryDeliveries,
   },
 ];
+
+/** Routes of the control plane besides those shared with the management host. */
+export const routes: readonly ControlRoute[] = [...integrationRoutes, ...panelRoutes];

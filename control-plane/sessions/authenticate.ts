@@ -4,6 +4,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Refusal } from '../errors.ts';
 import { readSessionCookie, type CookieRules } from '../http/cookies.ts';
 import type { Membership, MemberStore } from '../members/member-store.ts';
+import type { Session } from './decide.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** The signed-in member and account. */
@@ -26,7 +27,7 @@ export interface SessionPorts {
 }
 
 export type SessionResult =
-  { ok: true; caller: Caller; token: string } | { ok: false; error: Refusal };
+  { ok: true; caller: Caller; session: Session; token: string } | { ok: false; error: Refusal };
 
 interface SessionInput {
   cookie: string | undefined;
@@ -58,7 +59,7 @@ export async function authenticate(
   const member = session && (await members.active(session));
   if (!session || !member) return { ok: false, error: { code: 'unauthenticated' } };
   if (!isAllowedFrom(member.account, ip)) return { ok: false, error: { code: 'ip_not_allowed' } };
-  return { ok: true, caller: { memberId: session.memberId, ...member }, token };
+  return { ok: true, caller: { memberId: session.memberId, ...member }, session, token };
 }
 
 /** Whether an account allows an address (management 5.4: the list applies to sessions too). */

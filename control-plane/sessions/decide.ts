@@ -6,6 +6,9 @@ export interface Session {
   generation: number;
   /** ms since the epoch */
   beganAt: number;
+  /** Where it began, for the member's own list: address and User-Agent. */
+  ip?: string | undefined;
+  agent?: string | undefined;
 }
 
 /** How long sessions last, ms: in total, and without use. */
@@ -31,11 +34,15 @@ export function readSession(text: string): Session | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { memberId, accountId, generation, beganAt } = value as Partial<
+  const { memberId, accountId, generation, beganAt, ip, agent } = value as Partial<
     Record<keyof Session, unknown>
   >;
   if (!isId(memberId) || !isId(accountId) || !isId(generation) || !isId(beganAt)) return undefined;
-  return { memberId, accountId, generation, beganAt };
+  return {
+    ...{ memberId, accountId, generation, beganAt },
+    ...(typeof ip === 'string' ? { ip } : {}),
+    ...(typeof agent === 'string' ? { agent } : {}),
+  };
 }
 
 function isId(value: unknown): value is number {

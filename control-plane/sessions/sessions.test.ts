@@ -76,6 +76,7 @@ describe('authenticating a request', () => {
     expect(await authenticate(input, ports())).toEqual({
       ok: true,
       caller: { memberId: 1, email: 'a@b.example', account },
+      session,
       token,
     });
   });

@@ -122,7 +122,9 @@ describe('the environment of a process of a stack', () => {
       'management-api',
       'relays',
     ]);
-    expect(getting('TRACKING_KEYS')).toEqual(['ingest-gateway', 'dispatcher', 'management-api']);
+    expect(getting('TRACKING_KEYS')).toEqual([
+      ...['ingest-gateway', 'dispatcher', 'management-api', 'control-plane'],
+    ]);
     expect(getting('DATABASE_URL')).not.toContain('migrate-clickhouse');
     expect(getting('REDIS_URL')).not.toContain('events-sink');
   });

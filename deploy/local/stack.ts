@@ -17,6 +17,7 @@ import { setupSteps } from './services/setup-steps.ts';
 import { homeKeys } from './home-keys.ts';
 import { ensureServerPasswords, reportsUrl } from './server-passwords.ts';
 import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
+import { PANEL_DIR } from '../../panel/folder.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 interface StackContext {
@@ -133,6 +134,7 @@ export function serviceEnv({
     ].join(','),
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
+    PANEL_DIR: process.env['PANEL_DIR'] ?? PANEL_DIR,
     PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',
     ...homeKeys(home, process.env),
     ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),

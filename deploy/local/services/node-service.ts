@@ -84,5 +84,6 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
  * address of webhooks then: platforms could not reach it.
  */
 function linkSettings(name: string, plan: StackPlan): NodeJS.ProcessEnv {
-  return name === 'control-plane' ? {} : { EMAIL_TRACK_BASE: urlOfListener(plan.http_addr) };
+  const url = urlOfListener(plan.http_addr);
+  return name === 'control-plane' ? { INGEST_URL: url } : { EMAIL_TRACK_BASE: url };
 }

@@ -8,6 +8,7 @@ import {
 } from '../../../platform/settings-common.ts';
 import type { SettingsTable } from '../../../platform/settings.ts';
 import { sandboxAddresses } from '../../sandbox/config.ts';
+import { panelSettings } from '../../../control-plane/config.ts';
 import { settingsFor } from '../process-environment.ts';
 import type { Step } from './service.ts';
 
@@ -49,6 +50,13 @@ const rows: readonly StepRow[] = [
     needs: ['migrate-postgres'],
     script: 'demo-account.ts',
     settings: { ...postgresSettings, ...sealingSettings, ...sandboxAddresses },
+  },
+  {
+    name: 'build-panel',
+    title: 'panel',
+    needs: [],
+    script: 'build-panel.ts',
+    settings: panelSettings,
   },
 ];
 

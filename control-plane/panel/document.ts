@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { pageOf } from '../../panel/pages.ts';
+import type { RenderedAnswer } from '../../platform/http/host.ts';
+import { grants, type Role } from '../../platform/permissions.ts';
+import type { PanelFiles } from './files.ts';
+
+/** Everything comes from the panel itself. Styles that its library inserts carry the nonce. */
+function policyWith(nonce: string): string {
+  return [
+    ...["default-src 'none'", "script-src 'self'", `style-src 'self' 'nonce-${nonce}'`],
+    ...["img-src 'self' data: blob:", "font-src 'self'", "connect-src 'self'", "frame-src 'self'"],
+    ...["base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'"],
+  ].join('; ');
+}
+
+const SECURITY = {
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+};
+
+const NOT_BUILT =
+  '<!doctype html><meta charset="utf-8"><title>Ravand</title><p>The panel is not built: run <code>./ravand up</code>, or <code>node deploy/local/setup/build-panel.ts</code>.</p>';
+
+interface DocumentRequest {
+  /** Without the query. */
+  path: string;
+  cookie: string | undefined;
+  /** Of the signed-in member; undefined: nobody is, or it cannot be known now. */
+  role: Role | undefined;
+}
+
+/**
+ * The document of a page, in the language and the theme of its cookies. 404 for a path without a
+ * page, 403 for a page that the role may not open: the panel shows why.
+ */
+export function answerDocument(
+  { path, cookie, role }: DocumentRequest,
+  { documents }: Pick<PanelFiles, 'documents'>,
+): RenderedAnswer {
+  const nonce = randomBytes(16).toString('base64');
+  const headers = {
+    ...SECURITY,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policyWith(nonce),
+    vary: 'cookie',
+  };
+  if (!documents) return { status: 503, headers, body: Buffer.from(NOT_BUILT) };
+  const theme = cookieValue(cookie, 'theme');
+  const html = documents[cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa']
+    .replace('nonce=""', `nonce="${nonce}"`)
+    .replace(/(<html [^>]*)>/, (root: string, start: string) =>
+      theme === 'dark' || theme === 'light' ? `${start} data-theme="${theme}">` : root,
+    );
+  return { status: statusOf(path, role), headers, body: Buffer.from(html) };
+}
+
+function statusOf(path: string, role: Role | undefined): number {
+  const page = pageOf(path);
+  if (!page) return 404;
+  const { permission } = page;
+  return permission === undefined || role === undefined || grants[role].includes(permission)
+    ? 200
+    : 403;
+}
+
+function cookieValue(header: string | undefined, name: string): string | undefined {
+  const pair = (header ?? '').split(/;\s*/).find((one) => one.startsWith(`${name}=`));
+  return pair?.slice(name.length + 1);
+}
