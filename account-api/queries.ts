@@ -13,6 +13,8 @@ import { qualityQuery } from './quality/queries.ts';
 import { clickhouseReports } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
 import type { Services } from './services.ts';
+import { readRows } from '../platform/clickhouse/rows.ts';
+import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { killOnAbort, killQuery, type KillQuery } from '../platform/clickhouse/kill-on-abort.ts';
 import { limitedClient } from '../platform/clickhouse/limited-client.ts';
 import { mergesOf as readMerges, type MergesOf } from '../audiences/people-sql.ts';
@@ -36,9 +38,19 @@ export interface Queries extends Pick<
 > {
   /** Stats of campaigns. */
   countPeople: CountPeople;
+  /** Rows of a read that takes milliseconds. */
+  readFew: RunRows;
+  /** Rows of a query that takes as long as a report. */
+  readMany: RunRows;
   job: Omit<JobQuery, 'client'>;
   close: () => Promise<void>;
 }
+
+/** Runs a query in the turn of an account; rejects with the client's error. */
+export type RunRows = <Row>(
+  query: CompiledQuery,
+  turn: { accountId: number; signal: AbortSignal },
+) => Promise<Row[]>;
 
 interface Options {
   config: SettingsOf<typeof clickhouseSettings & typeof querySettings>;
@@ -93,7 +105,7 @@ export function connectQueries(options: Options): Queries {
   const byRank = Array.from({ length: config.MAX_QUERIES_PER_ACCOUNT }, (_, at) => {
     const client = limited(reports, at + 1);
     const count = audienceCounter({ client, mergesOf });
-    return { ...clickhouseReports(client), count, people: peopleCounter(client) };
+    return { ...clickhouseReports(client), count, countPeople: peopleCounter(client), client };
   });
   const ranked = (rank: number) => {
     const found = byRank[rank - 1];
@@ -105,15 +117,24 @@ export function connectQueries(options: Options): Queries {
     reports: {
       funnel: (query) => slots.run(turnOf(query), (rank) => ranked(rank).funnel(query)),
       retention: (query) => slots.run(turnOf(query), (rank) => ranked(rank).retention(query)),
+      trends: (query) => slots.run(turnOf(query), (rank) => ranked(rank).trends(query)),
+      paths: (query) => slots.run(turnOf(query), (rank) => ranked(rank).paths(query)),
+      people: (query) => slots.run(turnOf(query), (rank) => ranked(rank).people(query)),
     },
     countAudience: (run) => slots.run(run, (rank) => ranked(rank).count(run)),
-    countPeople: (query) => slots.run(query, (rank) => ranked(rank).people(query)),
+    countPeople: (query) => slots.run(query, (rank) => ranked(rank).countPeople(query)),
     schema: {
       events: (query) => readSlots.run(query, () => schema.events(query)),
       traits: (query) => readSlots.run(query, () => schema.traits(query)),
     },
     readQuality: (query) => readSlots.run(query, () => readQuality(query)),
     mergesOf,
+    readFew: (query, turn) =>
+      readSlots.run(turn, () => readRows({ client: reading, ...query, signal: turn.signal })),
+    readMany: (query, turn) =>
+      slots.run(turn, (rank) =>
+        readRows({ client: ranked(rank).client, ...query, signal: turn.signal }),
+      ),
     job: { limits, kill, mergesOf: merges },
     close: async () => {
       await Promise.all([killer, reads, reports].map((client) => client.close()));

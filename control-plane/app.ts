@@ -22,6 +22,7 @@ import { readReconciliation } from '../platform/meters/read-reconciliation.ts';
 import { HashQueue } from './members/hash-queue.ts';
 import { memberStore } from './members/member-store.ts';
 import { hashPassword } from './members/password.ts';
+import { namesStore } from './people/names-store.ts';
 import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
 import { storeOf } from './store.ts';
@@ -117,6 +118,9 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       books: bookMinutes(store),
       startStore: startStore(store),
       freshness: account.services.freshness,
+      people: namesStore(store),
+      mergesOf: account.services.mergesOf,
+      ...account.queries,
       readBooks: (accountId) => readReconciliation(store, { accountId, spooled: 0 }),
     },
     ports: {

@@ -14,6 +14,27 @@ export interface PanelPage {
 export const PAGES = [
   { path: '/sign-in', isPublic: true },
   { path: '/' },
+  { path: '/live', permission: 'event.read' },
+  { path: '/reports/funnel', permission: 'analytics.read' },
+  { path: '/reports/retention', permission: 'analytics.read' },
+  { path: '/reports/trends', permission: 'analytics.read' },
+  { path: '/reports/paths', permission: 'analytics.read' },
+  { path: '/reports/saved', permission: 'analytics.read' },
+  { path: '/people', permission: 'profile.read' },
+  { path: '/people/$id', permission: 'profile.read' },
+  { path: '/segments', permission: 'segment.read' },
+  { path: '/segments/new', permission: 'segment.write' },
+  { path: '/segments/$id', permission: 'segment.read' },
+  { path: '/campaigns', permission: 'campaign.read' },
+  { path: '/campaigns/$id', permission: 'campaign.read' },
+  { path: '/exports', permission: 'data.export' },
+  { path: '/integrations', permission: 'settings.read' },
+  { path: '/quality', permission: 'event.read' },
+  { path: '/settings/members', permission: 'member.read' },
+  { path: '/settings/keys', permission: 'apikey.read' },
+  { path: '/settings/audit', permission: 'audit.read' },
+  { path: '/settings/usage', permission: 'billing.read' },
+  { path: '/me' },
 ] as const satisfies readonly PanelPage[];
 
 export type PagePath = (typeof PAGES)[number]['path'];

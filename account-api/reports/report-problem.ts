@@ -93,6 +93,11 @@ export function reject(kind: ReportProblemKind, path?: string): never {
   throw new InvalidReport(reportProblem(kind, path));
 }
 
+/** Rejects with the problem of a report inside another request. Only inside parsed(). */
+export function rejectWith(problem: ReportProblem): never {
+  throw new InvalidReport(problem);
+}
+
 /** Rejects with the problem of a schema violation. Only inside parsed(). */
 export function rejectViolation({ path, pattern, keyword, value }: Violation): never {
   const row = BY_SCHEMA.find((one) => one.at.test(pattern) && (one.keyword ?? keyword) === keyword);

@@ -15,7 +15,7 @@ import type { ReportQuery } from './run.ts';
 import type { Breakdown } from './selectors.ts';
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
-const Meta = Type.Object(
+export const Meta = Type.Object(
   {
     fresh_until: Type.String({ format: 'date-time' }),
     incomplete: Type.Boolean(),
@@ -50,7 +50,8 @@ const RetentionCohorts = Type.Array(
   { $id: 'RetentionCohorts' },
 );
 
-const report = {
+/** What the routes of all reports have in common. */
+export const reportRoute = {
   method: 'POST',
   auth: 'key',
   permission: 'analytics.read',
@@ -65,14 +66,14 @@ const report = {
 } as const;
 
 /** The results of all people, and of each value of a breakdown. */
-function answerSchema(results: Record<string, TSchema>, $id: string) {
+export function answerSchema(results: Record<string, TSchema>, $id: string) {
   const values = Type.Array(Type.Object({ ...LISTED_VALUE, ...results }));
   return Type.Object({ ...results, breakdown: Type.Optional(values), meta: Meta }, { $id });
 }
 
 export const reportRoutes: readonly Route[] = [
   {
-    ...report,
+    ...reportRoute,
     path: '/v1/reports/funnel',
     summary: 'How many people get through a series of steps',
     schemas: {
@@ -90,7 +91,7 @@ export const reportRoutes: readonly Route[] = [
       }),
   },
   {
-    ...report,
+    ...reportRoute,
     path: '/v1/reports/retention',
     summary: 'How many people come back, period by period',
     schemas: {
@@ -139,7 +140,7 @@ interface Report<Request> {
  * Reads the freshness before the query, so that the query sees everything that fresh_until
  * promises. A failure on our side is a 503 (ARCHITECTURE.md, G4).
  */
-async function answerReport<Request extends Omit<ReportConditions, 'selectors'>>({
+export async function answerReport<Request extends Omit<ReportConditions, 'selectors'>>({
   request,
   services,
   parsed,

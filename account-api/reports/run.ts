@@ -3,11 +3,19 @@ import type { Merges } from '../../audiences/people-sql.ts';
 import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
+import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
+import { compilePaths } from './paths/compile.ts';
+import type { PathsRequest } from './paths/request.ts';
+import { compilePeople, type PersonRow } from './people/compile.ts';
+import type { PeopleRequest } from './people/request.ts';
 import type { FunnelRequest } from './funnel/request.ts';
-import type { Measured } from './meta.ts';
+import { reportMeta, type Measured, type ReportMeta } from './meta.ts';
 import { answerRetention, type RetentionAnswer, type RetentionRow } from './retention/answer.ts';
 import { compileRetention } from './retention/compile.ts';
 import type { RetentionRequest } from './retention/request.ts';
+import { answerTrends, type TrendsAnswer, type TrendsRow } from './trends/answer.ts';
+import { compileTrends } from './trends/compile.ts';
+import type { TrendsRequest } from './trends/request.ts';
 
 /**
  * Time of a report (management 8.4), seconds. ClickHouse stops the query shortly before the client
@@ -33,6 +41,10 @@ export interface ReportQuery<Request> {
 export interface RunReports {
   funnel(query: ReportQuery<FunnelRequest>): Promise<FunnelAnswer>;
   retention(query: ReportQuery<RetentionRequest>): Promise<RetentionAnswer>;
+  trends(query: ReportQuery<TrendsRequest>): Promise<TrendsAnswer>;
+  paths(query: ReportQuery<PathsRequest>): Promise<PathsAnswer>;
+  /** The people behind a number of a report. */
+  people(query: ReportQuery<PeopleRequest>): Promise<{ people: PersonRow[]; meta: ReportMeta }>;
 }
 
 export function clickhouseReports(client: ClickHouseClient): RunReports {
@@ -46,6 +58,22 @@ export function clickhouseReports(client: ClickHouseClient): RunReports {
       const { request } = query;
       const { rows, measured } = await readRows(client, query, compileRetention(query));
       return answerRetention({ request, rows: rows as RetentionRow[], measured });
+    },
+    async trends(query) {
+      const { request } = query;
+      const { rows, measured } = await readRows(client, query, compileTrends(query));
+      return answerTrends({ request, rows: rows as TrendsRow[], measured });
+    },
+    async paths(query) {
+      const { request } = query;
+      const { rows, measured } = await readRows(client, query, compilePaths(query));
+      return answerPaths({ request, rows: rows as PathsRow[], measured });
+    },
+    async people(query) {
+      const { request: asked, accountId, merges } = query;
+      const compiled = compilePeople({ asked, accountId, merges });
+      const { rows, measured } = await readRows(client, query, compiled);
+      return { people: rows as PersonRow[], meta: reportMeta(measured, false) };
     },
   };
 }

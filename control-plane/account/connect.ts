@@ -31,7 +31,7 @@ interface Connecting {
 /** What the routes shared with the management host need, over connections of this process. */
 export function connectAccount({ context, name, database, redis }: Connecting): AccountPorts {
   const { config, log, registry, onShutdown } = context;
-  const { close, countPeople, ...queries } = connectQueries({
+  const { close, countPeople, readFew, readMany, ...queries } = connectQueries({
     ...{ config, name, log, registry, metric: 'ravand_panel_queries', jobQueries: 0 },
   });
   const snapshots = logSnapshots({
@@ -50,6 +50,7 @@ export function connectAccount({ context, name, database, redis }: Connecting): 
   const readUsage = usageStore(database, Date.now);
   return {
     log,
+    queries: { readFew, readMany },
     openRequests: new OpenRequests(config.MAX_REQUESTS_PER_ACCOUNT),
     checkLock: softLock({ log, readBilling: billingStore({ database, readUsage }) }),
     services: {

@@ -4,6 +4,7 @@ import type { KeyRoute } from '../../account-api/http/route.ts';
 import type { OpenRequests } from '../../account-api/limits/open-requests.ts';
 import { lockedError } from '../../account-api/lock/decide.ts';
 import type { CheckLock } from '../../account-api/lock/soft-lock.ts';
+import type { Queries } from '../../account-api/queries.ts';
 import type { Services } from '../../account-api/services.ts';
 import type { HostRequest, RenderedAnswer } from '../../platform/http/host.ts';
 import { readBytes, readJson, type ReadJson } from '../../platform/http/read-body.ts';
@@ -19,6 +20,8 @@ export interface AccountPorts {
   services: Services;
   checkLock: CheckLock;
   openRequests: Pick<OpenRequests, 'enter' | 'leave'>;
+  /** Queries that only the panel has. */
+  queries: Pick<Queries, 'readFew' | 'readMany'>;
 }
 
 /** Time for the answer behind the handler's, ms. */

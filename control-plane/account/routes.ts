@@ -4,6 +4,7 @@ import { exportRoutes } from '../../account-api/exports/routes.ts';
 import type { Features } from '../../account-api/features.ts';
 import type { KeyRoute } from '../../account-api/http/route.ts';
 import { messageRoutes } from '../../account-api/messages/routes.ts';
+import { panelReportRoutes } from '../../account-api/reports/panel-routes.ts';
 import { reportRoutes } from '../../account-api/reports/routes.ts';
 import { schemaRoutes } from '../../account-api/schema/routes.ts';
 import { segmentRoutes } from '../../account-api/segments/routes.ts';
@@ -20,6 +21,7 @@ export function sharedRoutes(features: Features): KeyRoute[] {
     ...campaignRoutes,
     ...exportRoutes,
     ...reportRoutes,
+    ...panelReportRoutes,
     ...messageRoutes,
   ].filter(
     (route): route is KeyRoute =>

@@ -1,4 +1,4 @@
-import { startOfTehranDay, tehranDay } from '../../events/tehran-time.ts';
+import { quotaMonth, startOfTehranDay, tehranDay } from '../../events/tehran-time.ts';
 import { answer, type Answer } from '../errors.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
 
@@ -9,26 +9,29 @@ const MINUTES = 60;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * GET /v1/overview: events a minute of the last hour, of today in Tehran, the books, and until when
- * all events are in the reports. Cheap: the panel asks for it every few seconds.
+ * GET /v1/overview: events a minute of the last hour, of today in Tehran, the books, what the Jalali
+ * month used, and until when all events are in the reports. Cheap: the panel asks for it every few seconds.
  */
 export async function getOverview(
   { caller, now, trace }: MemberRequest,
-  { books, freshness, log, readBooks }: Services,
+  { books, freshness, log, readBooks, usage }: Services,
 ): Promise<Answer> {
   const accountId = caller.account.id;
   const today = startOfTehranDay(tehranDay(now));
   const first = Math.floor(now / MINUTE) * MINUTE - (MINUTES - 1) * MINUTE;
   const from = Math.max(Math.min(today, first), now - DAY_MINUTES * MINUTE);
-  const [minutes, totals, freshUntil] = await Promise.all([
+  const [minutes, totals, used, freshUntil] = await Promise.all([
     books.since(accountId, from),
     readBooks(accountId),
+    usage.read(accountId),
     freshness.freshUntil(['events', 'identities', 'profiles']).catch((error: unknown) => {
       log.warn({ err: error, code: 'freshness_unknown', trace }, 'the overview has no freshness');
       return undefined;
     }),
   ]);
   const ofToday = minutes.filter(({ minute }) => Date.parse(minute) >= today);
+  const { key: month } = quotaMonth(now);
+  const thisMonth = used.months.find((one) => one.month === month);
   const sum = (field: 'accepted' | 'rejected') =>
     ofToday.reduce((total, one) => total + one[field], 0);
   return answer({
@@ -37,6 +40,8 @@ export async function getOverview(
     minutes: minutes.filter(({ minute }) => Date.parse(minute) >= first),
     today: { accepted: sum('accepted'), rejected: sum('rejected') },
     books: totals,
+    month: { key: month, events: 0, profiles: 0, ...thisMonth },
+    announcements: used.announcements.filter((one) => one.month === month),
   });
 }
 

@@ -1,3 +1,5 @@
+import type { MergesOf } from '../../audiences/people-sql.ts';
+import type { RunRows } from '../../account-api/queries.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { Permission } from '../../platform/permissions.ts';
 import type { Answer } from '../errors.ts';
@@ -11,6 +13,7 @@ import type { HashQueue } from '../members/hash-queue.ts';
 import type { MembershipStore } from '../members/membership-store.ts';
 import type { BookMinutes } from '../overview/book-minutes.ts';
 import type { StartStore } from '../overview/start-store.ts';
+import type { NamesStore } from '../people/names-store.ts';
 import type { RelayStore } from '../relays/store.ts';
 import type { SavedReportStore } from '../saved-reports/saved-report-store.ts';
 import type { UsageStore } from '../usage/usage-store.ts';
@@ -36,6 +39,10 @@ export interface Services {
   books: BookMinutes;
   startStore: StartStore;
   freshness: Freshness;
+  people: NamesStore;
+  mergesOf: MergesOf;
+  readFew: RunRows;
+  readMany: RunRows;
   readBooks: (accountId: number) => Promise<ReconciliationCounts>;
 }
 

@@ -13,6 +13,10 @@ import {
 import { listAudit } from '../audit/handlers.ts';
 import { createManagementKey, createWriteKey, listKeys, revokeKey } from '../keys/handlers.ts';
 import { addMember, listMembers, removeMember, setMemberRole } from '../members/handlers.ts';
+import { getLive } from '../live/handlers.ts';
+import { getPerson, getTimeline } from '../people/handlers.ts';
+import { sampleAudience } from '../people/sample.ts';
+import { listValues } from '../values/handlers.ts';
 import { getOverview, getStart } from '../overview/handlers.ts';
 import {
   createSavedReport,
@@ -36,6 +40,16 @@ const keys = { read: 'apikey.read', write: 'apikey.write' } as const;
 /** Routes that only the panel has (docs/control-plane.md, "Routes of the panel"). */
 export const panelRoutes: readonly ControlRoute[] = [
   { ...get, path: '/v1/overview', permission: 'event.read', handler: getOverview },
+  { ...get, path: '/v1/live', permission: 'event.read', handler: getLive },
+  { ...get, path: '/v1/schema/values', permission: 'event.read', handler: listValues },
+  {
+    ...post,
+    path: '/v1/audiences/sample',
+    permission: 'profile.read',
+    handler: sampleAudience,
+  },
+  { ...get, path: '/v1/people/{id}', permission: 'profile.read', handler: getPerson },
+  { ...get, path: '/v1/people/{id}/events', permission: 'profile.read', handler: getTimeline },
   { ...get, path: '/v1/start', permission: 'event.read', handler: getStart },
   { ...get, path: '/v1/members', permission: members.read, handler: listMembers },
   { ...post, path: '/v1/members', permission: members.write, handler: addMember },

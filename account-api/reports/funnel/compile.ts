@@ -15,7 +15,7 @@ export function compileFunnel(options: {
 }): CompiledQuery {
   const params = new SqlParams();
   const context: FunnelSqlContext = { ...options, params };
-  const people = peopleOf(context);
+  const people = funnelPeople(context);
   const sql = options.request.breakdown
     ? brokenDown(context, people)
     : whole(options.request, people);
@@ -26,7 +26,7 @@ export function compileFunnel(options: {
  * SELECT of one row per person: depth, gap1… in milliseconds, and the breakdown's value where an
  * event carries it.
  */
-function peopleOf(context: FunnelSqlContext): string {
+export function funnelPeople(context: FunnelSqlContext): string {
   switch (context.request.order) {
     case 'ordered':
       return orderedPeople(context);

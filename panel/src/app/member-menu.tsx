@@ -33,7 +33,7 @@ export function MemberMenu() {
               {roleName(role)}
             </p>
             <ThemeField />
-            <Link to="/" className={styles['item']} onClick={close}>
+            <Link to="/me" className={styles['item']} onClick={close}>
               <Trans>گذرواژه و نشست‌های من</Trans>
             </Link>
             <button

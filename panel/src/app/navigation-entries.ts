@@ -16,7 +16,47 @@ interface Group {
 }
 
 const GROUPS: readonly Group[] = [
-  { label: undefined, entries: [{ to: '/', label: msg`نمای کلی`, icon: 'overview' }] },
+  {
+    label: undefined,
+    entries: [
+      { to: '/', label: msg`نمای کلی`, icon: 'overview' },
+      { to: '/live', label: msg`رویدادهای زنده`, icon: 'live' },
+    ],
+  },
+  {
+    label: msg`گزارش‌ها`,
+    entries: [
+      { to: '/reports/funnel', label: msg`قیف`, icon: 'funnel' },
+      { to: '/reports/retention', label: msg`بازگشت`, icon: 'retention' },
+      { to: '/reports/trends', label: msg`روندها`, icon: 'trends' },
+      { to: '/reports/paths', label: msg`مسیرها`, icon: 'paths' },
+      { to: '/reports/saved', label: msg`ذخیره‌شده‌ها`, icon: 'bookmark' },
+    ],
+  },
+  {
+    label: msg`مخاطبان`,
+    entries: [
+      { to: '/segments', label: msg`سگمنت‌ها`, icon: 'people' },
+      { to: '/campaigns', label: msg`کمپین‌ها`, icon: 'send' },
+    ],
+  },
+  {
+    label: msg`داده`,
+    entries: [
+      { to: '/quality', label: msg`کیفیت داده`, icon: 'check' },
+      { to: '/integrations', label: msg`اتصال‌ها`, icon: 'link' },
+      { to: '/exports', label: msg`خروجی‌ها`, icon: 'download' },
+    ],
+  },
+  {
+    label: msg`حساب`,
+    entries: [
+      { to: '/settings/members', label: msg`اعضا`, icon: 'person' },
+      { to: '/settings/keys', label: msg`کلیدها`, icon: 'key' },
+      { to: '/settings/usage', label: msg`مصرف و سهمیه`, icon: 'gauge' },
+      { to: '/settings/audit', label: msg`گزارش تغییرات`, icon: 'list' },
+    ],
+  },
 ];
 
 /** What a member may open, group by group. */

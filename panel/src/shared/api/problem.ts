@@ -42,6 +42,14 @@ export function offline(): Problem {
   });
 }
 
+/** A page that the member's role may not open. */
+export function forbidden(need: string): Problem {
+  return new Problem({
+    ...{ kind: 'forbidden', message: '', status: 403, code: 'forbidden' },
+    ...{ need, retryAfter: undefined, trace: undefined },
+  });
+}
+
 /** The problem of an answer with an error status; `body` is its JSON, if it has any. */
 export function problemOf(response: Response, body: unknown): Problem {
   const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;

@@ -12,6 +12,12 @@ const PATHS = {
   lock: 'M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3',
   empty: 'M4 13.5 7 5h10l3 8.5V19H4zM4 13.5h5l1.5 2.5h3l1.5-2.5h5',
   overview: 'M4 13h4v7H4zM10 4h4v16h-4zM16 9h4v11h-4z',
+  live: 'M3 12h4l3-8 4 16 3-8h4',
+  trends: 'M4 18 9 11l4 4 7-10M15 5h5v5',
+  paths: 'M5 5v5a4 4 0 0 0 4 4h6a4 4 0 0 1 4 4v1M5 10v9M16 16l3 3 3-3',
+  send: 'M3 11.5 21 4l-7 17-3-7z',
+  link: 'M9.5 14.5l5-5M8 11l-2.5 2.5a3.5 3.5 0 0 0 5 5L13 16M16 13l2.5-2.5a3.5 3.5 0 0 0-5-5L11 8',
+  download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
   funnel: 'M4 5h16l-6 7.5V19l-4 1.5v-8z',
   retention: 'M4 4h16v16H4zM4 9.3h16M4 14.6h16M9.3 4v16M14.6 4v16',
   people:
