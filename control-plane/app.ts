@@ -119,6 +119,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       startStore: startStore(store),
       freshness: account.services.freshness,
       people: namesStore(store),
+      database,
       mergesOf: account.services.mergesOf,
       ...account.queries,
       readBooks: (accountId) => readReconciliation(store, { accountId, spooled: 0 }),

@@ -6,6 +6,7 @@ import type { Answer } from '../errors.ts';
 import type { WebhookConnectionStore } from '../webhook-connections/store.ts';
 import type { Freshness } from '../../platform/freshness/freshness.ts';
 import type { Log } from '../../platform/log.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
 import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
 import type { AuditStore } from '../audit/audit-store.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -40,6 +41,8 @@ export interface Services {
   startStore: StartStore;
   freshness: Freshness;
   people: NamesStore;
+  /** Of campaigns and templates. */
+  database: Pick<Database, 'query'>;
   mergesOf: MergesOf;
   readFew: RunRows;
   readMany: RunRows;

@@ -10,6 +10,8 @@ import {
   retryDeliveries,
   saveRelay,
 } from '../relays/handlers.ts';
+import { changeCampaign } from '../campaigns/handlers.ts';
+import { listTemplates } from '../campaigns/templates.ts';
 import { listAudit } from '../audit/handlers.ts';
 import { createManagementKey, createWriteKey, listKeys, revokeKey } from '../keys/handlers.ts';
 import { addMember, listMembers, removeMember, setMemberRole } from '../members/handlers.ts';
@@ -36,6 +38,25 @@ const put = { method: 'PUT', readsBody: true } as const;
 const remove = { method: 'DELETE', readsBody: false } as const;
 const members = { read: 'member.read', write: 'member.write' } as const;
 const keys = { read: 'apikey.read', write: 'apikey.write' } as const;
+
+const campaign = { method: 'POST', readsBody: false } as const;
+const campaignRoutes: readonly ControlRoute[] = [
+  { ...get, path: '/v1/templates', permission: 'template.read', handler: listTemplates },
+  {
+    ...campaign,
+    path: '/v1/campaigns/{id}/approve',
+    permission: 'campaign.approve',
+    handler: changeCampaign('approve'),
+  },
+  ...(['pause', 'resume', 'cancel', 'confirm'] as const).map(
+    (kind): ControlRoute => ({
+      ...campaign,
+      path: `/v1/campaigns/{id}/${kind}`,
+      permission: 'campaign.send',
+      handler: changeCampaign(kind),
+    }),
+  ),
+];
 
 /** Routes that only the panel has (docs/control-plane.md, "Routes of the panel"). */
 export const panelRoutes: readonly ControlRoute[] = [
@@ -71,6 +92,7 @@ export const panelRoutes: readonly ControlRoute[] = [
     handler: revokeKey('management'),
   },
   { ...get, path: '/v1/audit', permission: 'audit.read', handler: listAudit },
+  ...campaignRoutes,
   { ...get, path: '/v1/usage', permission: 'billing.read', handler: getUsage },
   { ...get, path: '/v1/saved-reports', permission: 'analytics.read', handler: listSavedReports },
   { ...post, path: '/v1/saved-reports', permission: 'analytics.read', handler: createSavedReport },

@@ -142,6 +142,34 @@ const routes = [
     ),
   }),
   createRoute({
+    ...member('/campaigns', 'campaigns'),
+    component: lazyRouteComponent(
+      () => import('../features/campaigns/campaigns-page.tsx'),
+      'CampaignsPage',
+    ),
+  }),
+  createRoute({
+    ...member('/campaigns/$id', 'campaigns'),
+    component: lazyRouteComponent(
+      () => import('../features/campaigns/campaign-page.tsx'),
+      'CampaignPage',
+    ),
+  }),
+  createRoute({
+    ...member('/exports', 'exports'),
+    component: lazyRouteComponent(
+      () => import('../features/exports/exports-page.tsx'),
+      'ExportsPage',
+    ),
+  }),
+  createRoute({
+    ...member('/integrations', 'integrations'),
+    component: lazyRouteComponent(
+      () => import('../features/integrations/integrations-page.tsx'),
+      'IntegrationsPage',
+    ),
+  }),
+  createRoute({
     ...member('/quality', 'quality'),
     validateSearch: readQualitySearch,
     component: lazyRouteComponent(

@@ -1,0 +1,42 @@
+import { Trans, useLingui } from '@lingui/react/macro';
+import { useFormat } from '../../shared/format/use-format.ts';
+import type { Template } from './queries.ts';
+import { smsSegments } from './sms-segments.ts';
+import styles from './campaigns.module.css';
+
+/** How a template looks where it arrives: a phone, a mail client; its variables stay visible. */
+export function TemplatePreview({ template }: { template: Template }) {
+  const { t } = useLingui();
+  const { count } = useFormat();
+  const { channel, content } = template;
+  const { subject = '', title = '', text = '', html = '' } = content;
+  if (channel === 'email')
+    return (
+      <figure className={styles['mail']} aria-label={t`پیش‌نمایش ایمیل`}>
+        <figcaption dir="auto">{subject}</figcaption>
+        {html === '' ? (
+          <p dir="auto">{text}</p>
+        ) : (
+          <iframe title={t`متن ایمیل`} sandbox="" srcDoc={html} className={styles['frame']} />
+        )}
+      </figure>
+    );
+  const sms = channel === 'sms' ? smsSegments(text) : undefined;
+  return (
+    <figure className={styles['phone']} aria-label={t`پیش‌نمایش روی گوشی`}>
+      {title === '' ? null : (
+        <strong dir="auto" className={styles['title']}>
+          {title}
+        </strong>
+      )}
+      <p dir="auto">{text}</p>
+      {sms ? (
+        <figcaption>
+          <Trans>
+            {count(sms.characters)} نویسه، {count(sms.segments)} بخش پیامک
+          </Trans>
+        </figcaption>
+      ) : null}
+    </figure>
+  );
+}
