@@ -33,7 +33,11 @@ export const panelReportRoutes: readonly Route[] = [
     summary: 'What people do after or before an event',
     schemas: {
       request: PathsBody,
-      response: Type.Object({ people: Type.Integer(), next: Type.Array(Type.Unknown()), meta: Meta }),
+      response: Type.Object({
+        people: Type.Integer(),
+        next: Type.Array(Type.Unknown()),
+        meta: Meta,
+      }),
       status: 200,
     },
     handler: (request: ApiRequest, services: Services) => {
@@ -41,9 +45,7 @@ export const panelReportRoutes: readonly Route[] = [
       return answerReport({
         request,
         services,
-        parsed: read.ok
-          ? { ok: true, request: { ...read.request, breakdown: undefined } }
-          : read,
+        parsed: read.ok ? { ok: true, request: { ...read.request, breakdown: undefined } } : read,
         selectors: ({ start }) => [start],
         run: (query) => services.reports.paths(query),
       });
@@ -68,7 +70,9 @@ export const panelReportRoutes: readonly Route[] = [
           ? { ok: true, request: { asked: read.request, filters: [], breakdown: undefined } }
           : read,
         // the list itself reads profiles: it is as fresh as they are
-        selectors: () => [{ filters: [{ target: { kind: 'trait', name: '' }, test: { op: 'is_set' } }] }],
+        selectors: () => [
+          { filters: [{ target: { kind: 'trait', name: '' }, test: { op: 'is_set' } }] },
+        ],
         run: ({ request: { asked }, ...query }) =>
           services.reports.people({ ...query, request: asked }),
       });

@@ -11,7 +11,8 @@ const MAX_TEXT = 512;
 
 /**
  * GET /v1/live: the newest events of the last hour as they are stored, newest first; `event`,
- * `person` and `message` keep those of a name, a person or a message id. The panel asks every second.
+ * `person` and `message` keep those of a name, a person or a message id. The panel asks every
+ * second.
  */
 export async function getLive(request: MemberRequest, services: Services): Promise<Answer> {
   const { caller, query, now, signal } = request;

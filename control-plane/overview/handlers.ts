@@ -9,8 +9,9 @@ const MINUTES = 60;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * GET /v1/overview: events a minute of the last hour, of today in Tehran, the books, what the Jalali
- * month used, and until when all events are in the reports. Cheap: the panel asks for it every few seconds.
+ * GET /v1/overview: events a minute of the last hour, of today in Tehran, the books, the use of the
+ * Jalali month, and until when all events are in the reports. Cheap: the panel asks for it every
+ * few seconds.
  */
 export async function getOverview(
   { caller, now, trace }: MemberRequest,

@@ -45,8 +45,7 @@ export function namesStore(store: Store) {
       }));
       return {
         canonical: unescapeText(canonical),
-        names:
-          names.length > 0 ? names : [{ name: distinctId, joined_to: null, joined_at: null }],
+        names: names.length > 0 ? names : [{ name: distinctId, joined_to: null, joined_at: null }],
         isCut: rows.length > MAX_NAMES,
       };
     },

@@ -9,7 +9,7 @@ interface Context {
   code: string;
 }
 
-/** A query that ClickHouse does not answer is a warning and a 503; too many of an account, a 429. */
+/** A query that fails is a warning and a 503; one too many of an account is a 429. */
 export async function orUnavailable(
   { request, services, code }: Context,
   work: () => Promise<Answer>,

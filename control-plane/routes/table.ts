@@ -48,14 +48,12 @@ const campaignRoutes: readonly ControlRoute[] = [
     permission: 'campaign.approve',
     handler: changeCampaign('approve'),
   },
-  ...(['pause', 'resume', 'cancel', 'confirm'] as const).map(
-    (kind): ControlRoute => ({
-      ...campaign,
-      path: `/v1/campaigns/{id}/${kind}`,
-      permission: 'campaign.send',
-      handler: changeCampaign(kind),
-    }),
-  ),
+  ...(['pause', 'resume', 'cancel', 'confirm'] as const).map((kind): ControlRoute => ({
+    ...campaign,
+    path: `/v1/campaigns/{id}/${kind}`,
+    permission: 'campaign.send',
+    handler: changeCampaign(kind),
+  })),
 ];
 
 /** Routes that only the panel has (docs/control-plane.md, "Routes of the panel"). */

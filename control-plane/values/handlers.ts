@@ -15,8 +15,7 @@ import { compileValues } from './values-query.ts';
 export async function listValues(request: MemberRequest, services: Services): Promise<Answer> {
   const { caller, query, signal } = request;
   const target = readTarget(query);
-  if (!target)
-    return refuse('invalid_request', { message: 'name one property, field or trait' });
+  if (!target) return refuse('invalid_request', { message: 'name one property, field or trait' });
   const isHidden = target.kind === 'trait' && isContactTrait(target.name);
   if (isHidden && !grants[caller.account.role].includes('profile.read'))
     return answer({ values: [] });

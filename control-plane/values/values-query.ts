@@ -19,8 +19,9 @@ interface ValuesQuestion {
 export function compileValues({ accountId, target, event }: ValuesQuestion): CompiledQuery {
   const params = new SqlParams();
   const account = `account_id = ${params.whole(accountId)}`;
-  const text = (
-    target.kind === 'trait' ? traitTargetSql(target.name, params) : eventTargetSql(target, params)
+  const text = (target.kind === 'trait'
+    ? traitTargetSql(target.name, params)
+    : eventTargetSql(target, params)
   ).text ?? { has: 'false', value: "''" };
   const where =
     target.kind === 'trait'

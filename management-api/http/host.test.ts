@@ -23,6 +23,11 @@ const ON = {
 };
 const FUNNEL = { steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-01-02' };
 
+/** Reports of which each does the same. */
+function reportsThat(answer: () => Promise<never>): Services['reports'] {
+  return { funnel: answer, retention: answer, trends: answer, paths: answer, people: answer };
+}
+
 function build({ key = {}, ...changes }: Partial<Services> & { key?: Partial<StoredKey> } = {}) {
   const asked: string[] = [];
   const unused = () => Promise.reject(new Error('not asked for in this test'));
@@ -172,7 +177,7 @@ describe('what one account may have in progress', () => {
   it('is a number of waiting queries: 429 for a report and for a count', async () => {
     const busy = () => Promise.reject(new AccountBusy('account 3 has 20 queries waiting'));
     const { app, funnel } = build({
-      reports: { funnel: busy, retention: busy },
+      reports: reportsThat(busy),
       countAudience: busy,
     });
     const count = await app.inject({
@@ -187,7 +192,7 @@ describe('what one account may have in progress', () => {
   it('is an amount of memory: a report that exceeds it is answered with a sentence of its own', async () => {
     const exceeded = () =>
       Promise.reject(Object.assign(new Error('memory limit exceeded'), { code: '241' }));
-    const answer = await build({ reports: { funnel: exceeded, retention: exceeded } }).funnel();
+    const answer = await build({ reports: reportsThat(exceeded) }).funnel();
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
       { error: expect.stringContaining('حافظه') as string },

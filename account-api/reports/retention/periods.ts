@@ -58,7 +58,11 @@ export interface Periods {
  * The periods of a report: the range extended to whole periods, followed by the periods in which
  * the last cohort can return.
  */
-export function periodsOf({ range, rule, periods }: RetentionRequest): Periods {
+export function periodsOf({
+  range,
+  rule,
+  periods,
+}: Pick<RetentionRequest, 'range' | 'rule' | 'periods'>): Periods {
   const { timeZone } = range;
   const lastDay = dayOf(range.to - 1, timeZone);
   const days: number[] = [];

@@ -70,9 +70,7 @@ export function answerTrends(options: {
 function seriesOf(request: TrendsRequest, rows: readonly TrendsRow[]): SeriesAnswer[] {
   const periods = periodStartsOf(request).length - 1;
   return request.series.map(({ label, measure }, at) => {
-    const own = new Map(
-      rows.filter(({ series }) => series === at).map((row) => [row.period, row]),
-    );
+    const own = new Map(rows.filter(({ series }) => series === at).map((row) => [row.period, row]));
     return {
       event: label,
       measure,

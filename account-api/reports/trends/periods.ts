@@ -8,10 +8,16 @@ const HOUR = 3_600_000;
 const MAX_HOURS = 2000;
 
 /**
- * First instants of the periods of a report, ms since the epoch: the range widened to whole periods.
- * The last entry is only the end of the last period.
+ * First instants of the periods of a report, ms since the epoch: the range widened to whole
+ * periods. The last entry is only the end of the last period.
  */
-export function periodStartsOf({ range, rule }: { range: ReportRange; rule: TrendsRule }): number[] {
+export function periodStartsOf({
+  range,
+  rule,
+}: {
+  range: ReportRange;
+  rule: TrendsRule;
+}): number[] {
   const { period, ...rest } = rule;
   return period === 'hour'
     ? hoursOf(range)

@@ -23,9 +23,7 @@ const MAX_POINTS = 1000;
 
 const SeriesSchema = Type.Object({
   ...SELECTOR,
-  measure: Type.Optional(
-    Type.Enum(['events', 'people', 'sum', 'average'], { default: 'events' }),
-  ),
+  measure: Type.Optional(Type.Enum(['events', 'people', 'sum', 'average'], { default: 'events' })),
   property: Type.Optional(KeySchema),
 });
 
@@ -86,7 +84,8 @@ export function parseTrends(body: unknown): Parsed<TrendsRequest> {
         'series[]': (value, path) => {
           const { measure, property } = value as TrendsBody['series'][number];
           const needsProperty = measure === 'sum' || measure === 'average';
-          if (needsProperty !== (typeof property === 'string')) reject('option', `${path}.property`);
+          if (needsProperty !== (typeof property === 'string'))
+            reject('option', `${path}.property`);
         },
       },
       onViolation: rejectViolation,

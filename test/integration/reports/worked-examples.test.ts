@@ -5,6 +5,10 @@ import { answerFunnel, type FunnelRow } from '../../../account-api/reports/funne
 import { compileFunnel } from '../../../account-api/reports/funnel/compile.ts';
 import { funnelModel } from '../../../account-api/reports/funnel/testing/model.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { answerPaths, type PathsRow } from '../../../account-api/reports/paths/answer.ts';
+import { compilePaths } from '../../../account-api/reports/paths/compile.ts';
+import { parsePaths } from '../../../account-api/reports/paths/request.ts';
+import { pathsModel } from '../../../account-api/reports/paths/testing/model.ts';
 import type { Parsed } from '../../../account-api/reports/report-problem.ts';
 import {
   answerRetention,
@@ -13,10 +17,17 @@ import {
 import { compileRetention } from '../../../account-api/reports/retention/compile.ts';
 import { retentionModel } from '../../../account-api/reports/retention/testing/model.ts';
 import { parseRetention } from '../../../account-api/reports/retention/request.ts';
+import { answerTrends, type TrendsRow } from '../../../account-api/reports/trends/answer.ts';
+import { compileTrends } from '../../../account-api/reports/trends/compile.ts';
+import { parseTrends } from '../../../account-api/reports/trends/request.ts';
+import { trendsModel } from '../../../account-api/reports/trends/testing/model.ts';
 import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
+
+const KINDS = ['funnel', 'retention', 'trends', 'paths'] as const;
+type Kind = (typeof KINDS)[number];
 
 /**
  * An example of docs/reports.md: the events before it, a request, and what it answers (`answer` in
@@ -26,7 +37,7 @@ interface Example {
   name: string;
   account: number;
   dataset: Dataset;
-  kind: 'funnel' | 'retention';
+  kind: Kind;
   body: unknown;
   freshUntil: number;
   expected: { shape: 'answer' | 'counts'; value: unknown };
@@ -43,8 +54,8 @@ function readExamples(markdown: string): { examples: Example[]; datasets: Datase
     if (title !== undefined) heading = title;
     else if (fence === 'events')
       datasets.push({ events: readEvents(content), canonical: new Map(), people: new Map() });
-    else if (fence === 'funnel' || fence === 'retention')
-      open = { ...open, kind: fence, body: JSON.parse(content) };
+    else if (KINDS.some((kind) => kind === fence))
+      open = { ...open, kind: fence as Kind, body: JSON.parse(content) };
     else if (fence === 'fresh') open = { ...open, freshUntil: Date.parse(content.trim()) };
     else if (fence === 'answer' || fence === 'counts') {
       const { kind = 'funnel', body, freshUntil = Infinity } = open;
@@ -116,6 +127,22 @@ async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unkn
       funnelModel(dataset, request),
     ];
   }
+  if (example.kind === 'trends') {
+    const request = accepted(parseTrends(body));
+    const found = await rows(compileTrends({ request, accountId: account, merges: 'none' }));
+    return [
+      answerTrends({ request, rows: found as TrendsRow[], measured }),
+      trendsModel(dataset, request, measured.freshUntil),
+    ];
+  }
+  if (example.kind === 'paths') {
+    const request = accepted(parsePaths(body));
+    const found = await rows(compilePaths({ request, accountId: account, merges: 'none' }));
+    return [
+      answerPaths({ request, rows: found as PathsRow[], measured }),
+      pathsModel(dataset, request),
+    ];
+  }
   const request = accepted(parseRetention(body));
   const found = await rows(compileRetention({ request, accountId: account, merges: 'none' }));
   return [
@@ -126,12 +153,12 @@ async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unkn
 
 /** The answer without meta, or only its counts. */
 function shaped(answer: unknown, shape: 'answer' | 'counts'): unknown {
-  const { steps, breakdown, cohorts } = answer as {
+  const { steps, breakdown } = answer as {
     steps?: { count: number }[];
     breakdown?: object[];
-    cohorts?: unknown;
   };
-  if (shape === 'answer') return JSON.parse(JSON.stringify({ steps, breakdown, cohorts }));
+  if (shape === 'answer')
+    return JSON.parse(JSON.stringify({ ...(answer as object), meta: undefined }));
   const parts = breakdown?.map((part) => ({ ...part, ...(shaped(part, 'counts') as object) }));
   return { steps: steps?.map(({ count }) => count), ...(parts ? { breakdown: parts } : {}) };
 }

@@ -23,14 +23,11 @@ function pathOf(
   );
   const at = events.findIndex(
     (event) =>
-      event.timestamp >= range.from &&
-      event.timestamp < range.to &&
-      matches(dataset, start, event),
+      event.timestamp >= range.from && event.timestamp < range.to && matches(dataset, start, event),
   );
   const first = events[at];
   if (!first) return undefined;
-  const others =
-    direction === 'after' ? events.slice(at + 1) : events.slice(0, at).toReversed();
+  const others = direction === 'after' ? events.slice(at + 1) : events.slice(0, at).toReversed();
   const path: string[] = [];
   for (const { event, timestamp } of others) {
     if (Math.abs(timestamp - first.timestamp) > windowMs) break;
@@ -46,8 +43,7 @@ function nodesOf(paths: readonly string[][], limit: number): PathNode[] {
     ([first = '']) => first,
   );
   const sorted = [...groups].sort(
-    ([a, as], [b, bs]) =>
-      bs.length - as.length || Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    ([a, as], [b, bs]) => bs.length - as.length || Buffer.compare(Buffer.from(a), Buffer.from(b)),
   );
   const others = sorted.slice(limit).reduce((sum, [, members]) => sum + members.length, 0);
   return [

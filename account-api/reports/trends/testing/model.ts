@@ -31,9 +31,7 @@ export function trendsModel(
       .filter(({ timestamp }) => timestamp >= begin && timestamp < end)
       .flatMap((event) =>
         request.series.flatMap((one, series): Counted[] =>
-          matches(dataset, one, event)
-            ? [{ series, person: personOf(dataset, event), event }]
-            : [],
+          matches(dataset, one, event) ? [{ series, person: personOf(dataset, event), event }] : [],
         ),
       ),
   );

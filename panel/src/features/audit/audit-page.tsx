@@ -33,18 +33,20 @@ export function AuditPage() {
   const { t } = useLingui();
   const { about } = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['audit', about],
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: (last: AuditAnswer) => last.next_before ?? undefined,
-    queryFn: ({ signal, pageParam }) => {
-      const query = new URLSearchParams({
-        ...(about ? { action: about } : {}),
-        ...(pageParam === undefined ? {} : { before: String(pageParam) }),
-      });
-      return api<AuditAnswer>(`/v1/audit?${query.toString()}`, { signal });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    {
+      queryKey: ['audit', about],
+      initialPageParam: undefined as number | undefined,
+      getNextPageParam: (last: AuditAnswer) => last.next_before ?? undefined,
+      queryFn: ({ signal, pageParam }) => {
+        const query = new URLSearchParams({
+          ...(about ? { action: about } : {}),
+          ...(pageParam === undefined ? {} : { before: String(pageParam) }),
+        });
+        return api<AuditAnswer>(`/v1/audit?${query.toString()}`, { signal });
+      },
     },
-  });
+  );
   const labels: Record<Subject, string> = {
     'write_key.': t`کلیدهای نوشتن`,
     'management_key.': t`کلیدهای مدیریت`,
@@ -56,7 +58,10 @@ export function AuditPage() {
   };
   const lines = data?.pages.flatMap((page) => page.lines) ?? [];
   return (
-    <Page title={t`گزارش تغییرات`} lead={t`هر تغییر در حساب، با زمان و کسی که آن را انجام داده است.`}>
+    <Page
+      title={t`گزارش تغییرات`}
+      lead={t`هر تغییر در حساب، با زمان و کسی که آن را انجام داده است.`}
+    >
       <Card
         title={<Trans>تغییرات</Trans>}
         actions={
@@ -66,7 +71,7 @@ export function AuditPage() {
             value={about ?? 'all'}
             choices={[
               { value: 'all', label: t`همهٔ تغییرات` },
-              ...SUBJECTS.map((value) => ({ value: value as string, label: labels[value] })),
+              ...SUBJECTS.map((value) => ({ value: value, label: labels[value] })),
             ]}
             onChange={(value) =>
               void navigate({ search: (value === 'all' ? {} : { about: value }) as never })

@@ -22,9 +22,19 @@ interface Offer {
 
 const OFFERS: readonly Offer[] = [
   { command: 'submit', needs: 'campaign.write', states: ['draft'], isDangerous: false },
-  { command: 'approve', needs: 'campaign.approve', states: ['draft', 'paused'], isDangerous: false },
+  {
+    command: 'approve',
+    needs: 'campaign.approve',
+    states: ['draft', 'paused'],
+    isDangerous: false,
+  },
   { command: 'send', needs: 'campaign.send', states: ['draft'], isDangerous: true },
-  { command: 'pause', needs: 'campaign.send', states: ['scheduled', 'sending'], isDangerous: false },
+  {
+    command: 'pause',
+    needs: 'campaign.send',
+    states: ['scheduled', 'sending'],
+    isDangerous: false,
+  },
   { command: 'resume', needs: 'campaign.send', states: ['paused'], isDangerous: false },
   {
     command: 'cancel',

@@ -93,10 +93,14 @@ function UpliftLine({ uplift }: { uplift: Uplift }) {
   return (
     <p>
       <Trans>
-        اثر: {percent(difference)} (بین {percent(low)} و {percent(high)})؛ با پیام {percent(treated_rate)}،
-        بی پیام {percent(control_rate)}.
+        اثر: {percent(difference)} (بین {percent(low)} و {percent(high)})؛ با پیام{' '}
+        {percent(treated_rate)}، بی پیام {percent(control_rate)}.
       </Trans>{' '}
-      {significant ? <Trans>این تفاوت معنادار است.</Trans> : <Trans>این تفاوت هنوز معنادار نیست.</Trans>}
+      {significant ? (
+        <Trans>این تفاوت معنادار است.</Trans>
+      ) : (
+        <Trans>این تفاوت هنوز معنادار نیست.</Trans>
+      )}
     </p>
   );
 }

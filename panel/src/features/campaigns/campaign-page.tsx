@@ -58,9 +58,7 @@ function PlanCard({ campaign }: { campaign: Campaign }) {
           <dt>
             <Trans>گونه</Trans>
           </dt>
-          <dd>
-            {category === 'marketing' ? <Trans>بازاریابی</Trans> : <Trans>خدماتی</Trans>}
-          </dd>
+          <dd>{category === 'marketing' ? <Trans>بازاریابی</Trans> : <Trans>خدماتی</Trans>}</dd>
         </div>
         <div>
           <dt>

@@ -34,7 +34,7 @@ export function useChannelName(): (channel: string) => string {
     sms: t`پیامک`,
     push: t`اعلان موبایل`,
     web: t`اعلان مرورگر`,
-    bale: t`بله`,
+    bale: t`پیام‌رسان بله`,
     eitaa: t`ایتا`,
     rubika: t`روبیکا`,
     inapp: t`درون‌برنامه‌ای`,

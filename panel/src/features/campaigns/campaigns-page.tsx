@@ -27,7 +27,11 @@ export function CampaignsPage() {
     </Button>
   ) : null;
   return (
-    <Page title={t`کمپین‌ها`} lead={t`یک پیام برای همهٔ اشخاص یک سگمنت، یک بار یا به تناوب.`} actions={add}>
+    <Page
+      title={t`کمپین‌ها`}
+      lead={t`یک پیام برای همهٔ اشخاص یک سگمنت، یک بار یا به تناوب.`}
+      actions={add}
+    >
       <Card title={<Trans>کمپین‌های حساب</Trans>}>
         {error ? (
           <ProblemState error={error} retry={() => void refetch()} />

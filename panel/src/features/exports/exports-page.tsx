@@ -1,8 +1,8 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { tehranDay } from '../../../../events/tehran-time.ts';
 import { api } from '../../shared/api/request.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { RangeField } from '../../shared/report/range-field.tsx';
 import { requestRange, type RangeText } from '../../shared/report/range.ts';
@@ -55,7 +55,11 @@ export function ExportsPage() {
     </Button>
   );
   return (
-    <Page title={t`خروجی‌ها`} lead={t`پروندهٔ رویدادها، پیام‌ها یا اشخاص؛ هر پرونده هفت روز می‌ماند.`} actions={add}>
+    <Page
+      title={t`خروجی‌ها`}
+      lead={t`پروندهٔ رویدادها، پیام‌ها یا اشخاص؛ هر پرونده هفت روز می‌ماند.`}
+      actions={add}
+    >
       <Card title={<Trans>خروجی‌های حساب</Trans>}>
         {data ? (
           data.data.length === 0 ? (
@@ -154,6 +158,7 @@ function NewExport({ onClose }: { onClose: () => void }) {
   const { t } = useLingui();
   const kindName = useKindName();
   const queryClient = useQueryClient();
+  const today = useToday();
   const [kind, setKind] = useState<Kind>('events');
   const [format, setFormat] = useState<'ndjson' | 'csv'>('csv');
   const [range, setRange] = useState<RangeText>('30d');
@@ -163,7 +168,7 @@ function NewExport({ onClose }: { onClose: () => void }) {
         method: 'POST',
         body: {
           ...{ kind, format },
-          spec: kind === 'profiles' ? {} : requestRange(range, tehranDay(Date.now())),
+          spec: kind === 'profiles' ? {} : requestRange(range, today),
         },
       }),
     onSuccess: async () => {

@@ -28,10 +28,7 @@ export function FunnelForm({ search, onChange }: Props) {
   const windows = WINDOWS.some((one) => one === window) ? WINDOWS : [window, ...WINDOWS];
   return (
     <div className={styles['form']}>
-      <StepList
-        steps={steps}
-        onChange={(next) => onChange({ ...search, steps: next })}
-      />
+      <StepList steps={steps} onChange={(next) => onChange({ ...search, steps: next })} />
       <div className={styles['pair']}>
         <RangeField value={range} onChange={(next) => onChange({ ...search, range: next })} />
         <SelectField

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { getRouteApi } from '@tanstack/react-router';
-import { tehranDay } from '../../../../events/tehran-time.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { DefinitionHelp } from '../../shared/report/definition-help.tsx';
 import { ReportActions } from '../../shared/report/report-actions.tsx';
 import { ReportLayout } from '../../shared/report/report-layout.tsx';
@@ -21,9 +21,10 @@ export function FunnelPage() {
   const { t } = useLingui();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const today = useToday();
   const change = (next: FunnelSearch) =>
     void navigate({ search: writeFunnelSearch(next) as never, replace: true });
-  const request = funnelRequest(search, tehranDay(Date.now()));
+  const request = funnelRequest(search, today);
   const report = useReport<FunnelAnswer>('/v1/reports/funnel', request);
   const answer = report.data?.answer;
   return (

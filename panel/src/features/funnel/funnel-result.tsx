@@ -27,7 +27,10 @@ export function FunnelResult({ answer, request }: { answer: FunnelAnswer; reques
         />
         <Figure label={<Trans>از گام نخست</Trans>} value={count(first.count)} />
         <Figure label={<Trans>به گام آخر</Trans>} value={count(last?.count ?? 0)} />
-        <Figure label={<Trans>مجموع میانه‌های زمان</Trans>} value={wait > 0 ? duration(wait) : '–'} />
+        <Figure
+          label={<Trans>مجموع میانه‌های زمان</Trans>}
+          value={wait > 0 ? duration(wait) : '–'}
+        />
       </Figures>
       <ol className={styles['steps']}>
         {steps.map((step, at) => (
@@ -116,7 +119,13 @@ function Breakdown({
           header: <Trans>مقدار</Trans>,
           isRowHeader: true,
           cell: ({ value, other }) =>
-            other ? <Trans>دیگر مقدارها</Trans> : value === null ? <Trans>بدون مقدار</Trans> : <bdi>{value}</bdi>,
+            other ? (
+              <Trans>دیگر مقدارها</Trans>
+            ) : value === null ? (
+              <Trans>بدون مقدار</Trans>
+            ) : (
+              <bdi>{value}</bdi>
+            ),
         },
         ...steps.map((step, at) => ({
           key: String(at),

@@ -63,7 +63,7 @@ function ConnectionTable({
   const enable = useMutation({
     mutationFn: ({ source, enabled }: { source: string; enabled: boolean }) =>
       api(`/v1/integrations/${source}/enabled`, { method: 'POST', body: { enabled } }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['integrations'] }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['integrations'] }),
   });
   const columns: Column<Connection>[] = [
     {
@@ -121,7 +121,9 @@ function ConnectionTable({
         ]
       : []),
   ];
-  return <Table label={t`وب‌هوک‌ها`} rows={connections} rowKey={({ id }) => id} columns={columns} />;
+  return (
+    <Table label={t`وب‌هوک‌ها`} rows={connections} rowKey={({ id }) => id} columns={columns} />
+  );
 }
 
 function ConnectionState({ connection }: { connection: Connection }) {

@@ -1,6 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useNow } from '../../shared/format/use-now.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { useRoleName } from '../../shared/session/role-name.ts';
 import { useMay } from '../../shared/session/session.ts';
@@ -67,6 +68,11 @@ interface ListProps<Key> {
 
 function WriteKeys({ keys, revoke }: ListProps<WriteKey>) {
   const { t } = useLingui();
+  const common = useCommonColumns<WriteKey>(
+    (key) =>
+      revoke ? { kind: 'write', id: key.id, name: `${key.app}/${key.environment}` } : undefined,
+    revoke,
+  );
   if (keys.length === 0)
     return (
       <Empty title={<Trans>هنوز کلیدی نیست</Trans>}>
@@ -85,8 +91,7 @@ function WriteKeys({ keys, revoke }: ListProps<WriteKey>) {
       header: <Trans>محیط</Trans>,
       cell: ({ environment }) => <bdi>{environment}</bdi>,
     },
-    ...useCommonColumns<WriteKey>((key) =>
-      revoke ? { kind: 'write', id: key.id, name: `${key.app}/${key.environment}` } : undefined, revoke),
+    ...common,
   ];
   return <Table label={t`کلیدهای نوشتن`} rows={keys} rowKey={({ id }) => id} columns={columns} />;
 }
@@ -120,9 +125,7 @@ function ManagementKeys({ keys, revoke }: ListProps<ManagementKey>) {
     },
     ...common,
   ];
-  return (
-    <Table label={t`کلیدهای مدیریت`} rows={keys} rowKey={({ id }) => id} columns={columns} />
-  );
+  return <Table label={t`کلیدهای مدیریت`} rows={keys} rowKey={({ id }) => id} columns={columns} />;
 }
 
 interface KeyTimes {
@@ -164,13 +167,14 @@ function useCommonColumns<Key extends KeyTimes>(
 
 function KeyState({ times: { revoked_at, expires_at } }: { times: KeyTimes }) {
   const { dateTime } = useFormat();
+  const now = useNow();
   if (revoked_at !== null)
     return (
       <Tag tone="danger">
         <Trans>باطل از {dateTime(Date.parse(revoked_at))}</Trans>
       </Tag>
     );
-  if (expires_at !== undefined && Date.parse(expires_at) < Date.now())
+  if (expires_at !== undefined && Date.parse(expires_at) < now)
     return (
       <Tag tone="warning">
         <Trans>منقضی</Trans>

@@ -16,8 +16,8 @@ export interface LiveEvent {
 const KEPT = 1000;
 
 /**
- * New answers in front of what was shown; answers overlap, because an event may be stored later than
- * one that was received after it.
+ * New answers in front of what was shown; answers overlap, because an event may be stored later
+ * than one that was received after it.
  */
 export function mergeEvents(
   shown: readonly LiveEvent[],

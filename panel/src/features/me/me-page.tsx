@@ -79,9 +79,7 @@ function PasswordCard() {
         <TextField
           label={<Trans>گذرواژهٔ تازه</Trans>}
           hint={
-            <Trans>
-              دست‌کم {count(MIN_LENGTH)} نویسه؛ جمله‌ای که تنها شما می‌دانید خوب است.
-            </Trans>
+            <Trans>دست‌کم {count(MIN_LENGTH)} نویسه؛ جمله‌ای که تنها شما می‌دانید خوب است.</Trans>
           }
           type="password"
           dir="ltr"
@@ -106,7 +104,7 @@ function SessionsCard() {
   });
   const end = useMutation({
     mutationFn: (id: string) => request(`/api/sessions/${id}`, { method: 'DELETE' }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['sessions'] }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['sessions'] }),
   });
   return (
     <Card title={<Trans>نشست‌ها</Trans>}>

@@ -138,8 +138,7 @@ function ChangeRole({ member, onClose }: { member: Member; onClose: () => void }
   const queryClient = useQueryClient();
   const [role, setRole] = useState(member.role);
   const change = useMutation({
-    mutationFn: () =>
-      api(`/v1/members/${member.id}/role`, { method: 'PUT', body: { role } }),
+    mutationFn: () => api(`/v1/members/${member.id}/role`, { method: 'PUT', body: { role } }),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: ['members'] });
       onClose();

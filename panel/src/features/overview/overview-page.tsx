@@ -69,8 +69,8 @@ function Stale({ overview }: { overview: Overview }) {
   return (
     <Banner tone="warning">
       <Trans>
-        ارتباط با سرور قطع است؛ این عددها از ساعت {time(Date.parse(overview.now), 'seconds')} هستند و
-        خودبه‌خود تازه می‌شوند.
+        ارتباط با سرور قطع است؛ این عددها از ساعت {time(Date.parse(overview.now), 'seconds')} هستند
+        و خودبه‌خود تازه می‌شوند.
       </Trans>
     </Banner>
   );

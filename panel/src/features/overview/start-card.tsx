@@ -40,7 +40,11 @@ export function StartCard({ start }: { start: Start }) {
           {has_events ? null : <CodeBlock label={t`فرمان نمونه`} text={snippet(url)} />}
         </Step>
         <Step at={3} isDone={has_report} title={<Trans>نخستین قیف را بسازید و ذخیره کنید</Trans>}>
-          <Link to="/reports/funnel" className={buttonClass(has_events ? 'primary' : 'secondary')}>
+          <Link
+            to="/reports/funnel"
+            search={{} as never}
+            className={buttonClass(has_events ? 'primary' : 'secondary')}
+          >
             <Trans>ساختن قیف</Trans>
           </Link>
         </Step>

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { getRouteApi } from '@tanstack/react-router';
-import { tehranDay } from '../../../../events/tehran-time.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { DefinitionHelp } from '../../shared/report/definition-help.tsx';
 import { EventField } from '../../shared/report/event-field.tsx';
@@ -31,9 +31,10 @@ export function PathsPage() {
   const { t } = useLingui();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const today = useToday();
   const change = (next: PathsSearch) =>
     void navigate({ search: writePathsSearch(next) as never, replace: true });
-  const request = pathsRequest(search, tehranDay(Date.now()));
+  const request = pathsRequest(search, today);
   const report = useReport<PathsAnswer>('/v1/reports/paths', request);
   const answer = report.data?.answer;
   return (
@@ -107,10 +108,7 @@ function Form({
         choices={WINDOWS.map((value) => ({ value: String(value), label: duration(value) }))}
         onChange={(next) => onChange({ ...search, window: Number(next) })}
       />
-      <FilterList
-        filters={filters}
-        onChange={(next) => onChange({ ...search, filters: next })}
-      />
+      <FilterList filters={filters} onChange={(next) => onChange({ ...search, filters: next })} />
     </ReportForm>
   );
 }

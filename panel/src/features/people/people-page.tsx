@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
+import { useNow } from '../../shared/format/use-now.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { csvText, saveFile } from '../../shared/report/csv.ts';
 import type { ReportMeta } from '../../shared/report/meta.tsx';
@@ -27,7 +28,7 @@ interface PersonRow {
 }
 
 const route = getRouteApi('/member/people');
-const MOST = 10_000;
+const MAX_PEOPLE = 10_000;
 
 /** The people behind a number of a report; without one, the way to a person by their id. */
 export function PeoplePage() {
@@ -35,7 +36,7 @@ export function PeoplePage() {
   const { count } = useFormat();
   const may = useMay();
   const { of } = route.useSearch();
-  const askedAt = useState(() => Date.now())[0];
+  const askedAt = useNow();
   const { data, error, refetch, isLoading } = useQuery({
     queryKey: ['people', of],
     enabled: of !== undefined,
@@ -73,8 +74,8 @@ export function PeoplePage() {
         <Card
           title={
             data ? (
-              data.people.length >= MOST ? (
-                <Trans>{count(MOST)} نفر نخست</Trans>
+              data.people.length >= MAX_PEOPLE ? (
+                <Trans>{count(MAX_PEOPLE)} نفر نخست</Trans>
               ) : (
                 <Trans>{count(data.people.length)} نفر</Trans>
               )
@@ -93,9 +94,11 @@ export function PeoplePage() {
             </Empty>
           ) : (
             <>
-              {data.people.length >= MOST ? (
+              {data.people.length >= MAX_PEOPLE ? (
                 <Banner>
-                  <Trans>تنها {count(MOST)} نفر که تازه‌تر دیده شده‌اند نشان داده می‌شوند.</Trans>
+                  <Trans>
+                    تنها {count(MAX_PEOPLE)} نفر که تازه‌تر دیده شده‌اند نشان داده می‌شوند.
+                  </Trans>
                 </Banner>
               ) : null}
               <PeopleTable people={data.people} />

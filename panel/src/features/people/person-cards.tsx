@@ -168,7 +168,9 @@ export function MessagesCard({ messages }: { messages: readonly Message[] }) {
               key: 'status',
               header: <Trans>نتیجه</Trans>,
               cell: ({ status, reason }) => (
-                <Tag tone={status === 'sent' ? 'success' : status === 'failed' ? 'danger' : 'plain'}>
+                <Tag
+                  tone={status === 'sent' ? 'success' : status === 'failed' ? 'danger' : 'plain'}
+                >
                   <bdi>{reason === '' ? status : `${status}: ${reason}`}</bdi>
                 </Tag>
               ),

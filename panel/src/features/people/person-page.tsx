@@ -46,16 +46,18 @@ export function PersonPage() {
 function Timeline({ id }: { id: string }) {
   const { dateTime } = useFormat();
   const path = encodeURIComponent(id);
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['timeline', id],
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: (last: TimelinePage) => last.next_before ?? undefined,
-    queryFn: ({ signal, pageParam }) =>
-      api<TimelinePage>(
-        `/v1/people/${path}/events${pageParam === undefined ? '' : `?before=${pageParam}`}`,
-        { signal },
-      ),
-  });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    {
+      queryKey: ['timeline', id],
+      initialPageParam: undefined as number | undefined,
+      getNextPageParam: (last: TimelinePage) => last.next_before ?? undefined,
+      queryFn: ({ signal, pageParam }) =>
+        api<TimelinePage>(
+          `/v1/people/${path}/events${pageParam === undefined ? '' : `?before=${pageParam}`}`,
+          { signal },
+        ),
+    },
+  );
   const events = data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <Card title={<Trans>رویدادهای این شخص</Trans>}>

@@ -39,7 +39,9 @@ export function sumByCause(rows: readonly QualityRow[]): Cause[] {
       if (!first) return [];
       const { kind, code, label, field = '', sdk, app_id } = first;
       const count = others.reduce((sum, one) => sum + one.count, first.count);
-      return [{ key, kind, code, label, field, sdk, app: app_id === 0 ? '' : String(app_id), count }];
+      return [
+        { key, kind, code, label, field, sdk, app: app_id === 0 ? '' : String(app_id), count },
+      ];
     })
     .toSorted((a, b) => b.count - a.count);
 }

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { getRouteApi } from '@tanstack/react-router';
-import { tehranDay } from '../../../../events/tehran-time.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { currentLanguage } from '../../shared/language/language.ts';
 import { DefinitionHelp } from '../../shared/report/definition-help.tsx';
 import { EventField } from '../../shared/report/event-field.tsx';
@@ -30,10 +30,11 @@ export function RetentionPage() {
   const { t } = useLingui();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const today = useToday();
   const change = (next: RetentionSearch) =>
     void navigate({ search: writeRetentionSearch(next) as never, replace: true });
   const calendar = currentLanguage() === 'fa' ? 'jalali' : 'gregorian';
-  const request = retentionRequest(search, { today: tehranDay(Date.now()), calendar });
+  const request = retentionRequest(search, { today, calendar });
   const report = useReport<RetentionAnswer>('/v1/reports/retention', request);
   const answer = report.data?.answer;
   return (
@@ -116,10 +117,7 @@ function Form({
         choices={MODES.map((value) => ({ value, label: modes[value] }))}
         onChange={(next) => onChange({ ...search, mode: next })}
       />
-      <FilterList
-        filters={filters}
-        onChange={(next) => onChange({ ...search, filters: next })}
-      />
+      <FilterList filters={filters} onChange={(next) => onChange({ ...search, filters: next })} />
     </ReportForm>
   );
 }

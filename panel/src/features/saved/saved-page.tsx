@@ -31,7 +31,10 @@ export function SavedPage() {
   const { data, error, refetch } = useQuery(savedQuery);
   const [removing, setRemoving] = useState<SavedReport>();
   return (
-    <Page title={t`گزارش‌های ذخیره‌شده`} lead={t`هر گزارش با همان گام‌ها و شرط‌ها و با دادهٔ امروز باز می‌شود.`}>
+    <Page
+      title={t`گزارش‌های ذخیره‌شده`}
+      lead={t`هر گزارش با همان گام‌ها و شرط‌ها و با دادهٔ امروز باز می‌شود.`}
+    >
       <Card title={<Trans>گزارش‌ها</Trans>}>
         {error ? (
           <ProblemState error={error} retry={() => void refetch()} />
@@ -41,7 +44,7 @@ export function SavedPage() {
           <Empty
             title={<Trans>هنوز گزارشی ذخیره نشده است</Trans>}
             action={
-              <Link to="/reports/funnel" className={buttonClass('primary')}>
+              <Link to="/reports/funnel" search={{} as never} className={buttonClass('primary')}>
                 <Trans>ساختن قیف</Trans>
               </Link>
             }

@@ -6,14 +6,7 @@ import { useOperatorNames } from '../../shared/report/operator-names.ts';
 import { valuesQuery } from '../../shared/report/schema.ts';
 import { ComboBox } from '../../shared/ui/combo-box.tsx';
 import { SelectField, TextField } from '../../shared/ui/field.tsx';
-import type {
-  AttributeNode,
-  EngagementNode,
-  EventNode,
-  Node,
-  TraitNode,
-  Value,
-} from './definition.ts';
+import type { AttributeNode, EngagementNode, Node, TraitNode, Value } from './definition.ts';
 import { EventFields } from './event-fields.tsx';
 import { offeredQuery } from './queries.ts';
 import { useNames } from './use-names.ts';
@@ -26,7 +19,7 @@ interface Props<Kind> {
 
 /** The fields of one condition. */
 export function ConditionFields({ node, onChange }: Props<Node>) {
-  if ('event' in node) return <EventFields node={node as EventNode} onChange={onChange} />;
+  if ('event' in node) return <EventFields node={node} onChange={onChange} />;
   if ('trait' in node) return <TraitFields node={node} onChange={onChange} />;
   if ('attribute' in node) return <AttributeFields node={node} onChange={onChange} />;
   return <EngagementFields node={node as EngagementNode} onChange={onChange} />;
@@ -67,7 +60,10 @@ function AttributeFields({ node, onChange }: Props<AttributeNode>) {
         choices={choices.length > 0 ? choices : [{ value: node.attribute, label: node.attribute }]}
         onChange={(attribute) => {
           const operators = builtin.find(({ name }) => name === attribute)?.operators ?? [];
-          onChange({ attribute, op: operators.includes(node.op) ? node.op : (operators[0] ?? 'eq') });
+          onChange({
+            attribute,
+            op: operators.includes(node.op) ? node.op : (operators[0] ?? 'eq'),
+          });
         }}
       />
       <TestFields
@@ -96,7 +92,9 @@ function EngagementFields({ node, onChange }: Props<EngagementNode>) {
       <SelectField
         label={t`تعامل`}
         value={node.engagement}
-        choices={choices.length > 0 ? choices : [{ value: node.engagement, label: node.engagement }]}
+        choices={
+          choices.length > 0 ? choices : [{ value: node.engagement, label: node.engagement }]
+        }
         onChange={(engagement) =>
           onChange(bands.includes(engagement) ? { engagement } : { engagement, op: 'gte' })
         }
@@ -135,7 +133,7 @@ function TestFields({ node, operators, isFlag, isDate, trait = '', onChange }: T
   const set = (part: Partial<TestNode>) => {
     const next: Record<string, unknown> = { ...node, ...part };
     if (next['value'] === undefined) delete next['value'];
-    onChange(next as unknown as Node);
+    onChange(next);
   };
   return (
     <>

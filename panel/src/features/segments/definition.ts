@@ -39,8 +39,7 @@ export interface GroupNode {
 export interface NotNode {
   not: Node;
 }
-export type Node =
-  TraitNode | AttributeNode | EngagementNode | EventNode | GroupNode | NotNode;
+export type Node = TraitNode | AttributeNode | EngagementNode | EventNode | GroupNode | NotNode;
 
 export type NodeKind = 'trait' | 'attribute' | 'engagement' | 'event' | 'group' | 'not';
 
@@ -128,5 +127,5 @@ function readNode(sent: unknown, depth: number): Node | undefined {
     (name) => typeof fields[name] === 'string',
   );
   if (!isCondition) return undefined;
-  return ('event' in fields ? { ...fields, did: fields['did'] !== false } : fields) as unknown as Node;
+  return 'event' in fields ? { ...fields, did: fields['did'] !== false } : fields;
 }

@@ -20,10 +20,9 @@ export function EventFields({
   const { t } = useLingui();
   const { count } = useFormat();
   const { event, did, times, within_days, where = [] } = node;
-  const set = (part: Partial<EventNode>, without: keyof EventNode | undefined = undefined) => {
-    const next: Record<string, unknown> = { ...node, ...part };
-    if (without) delete next[without];
-    onChange(next as unknown as Node);
+  const set = (part: Partial<EventNode>, without?: keyof EventNode) => {
+    const changed = Object.entries({ ...node, ...part }).filter(([name]) => name !== without);
+    onChange(Object.fromEntries(changed));
   };
   const days =
     within_days === undefined || DAYS.some((one) => one === within_days)

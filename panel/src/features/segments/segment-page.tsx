@@ -161,7 +161,9 @@ function RemoveSegment({ segment, onClose }: { segment: Segment; onClose: () => 
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      <Trans>کمپین‌هایی که این سگمنت را می‌خوانند دیگر فرستاده نمی‌شوند. این کار بازگشت ندارد.</Trans>
+      <Trans>
+        کمپین‌هایی که این سگمنت را می‌خوانند دیگر فرستاده نمی‌شوند. این کار بازگشت ندارد.
+      </Trans>
     </ConfirmDialog>
   );
 }

@@ -8,7 +8,7 @@ export function useNames() {
     new: t`تازه‌وارد`,
     active: t`فعال`,
     slipping: t`در حال رفتن`,
-    dormant: t`خاموش`,
+    dormant: t`خفته`,
   };
   const readable = (name: string) => name.replaceAll('_', ' ');
   const isPersian = currentLanguage() === 'fa';

@@ -67,10 +67,7 @@ export function TrendsForm({ search, onChange }: Props) {
         isChecked={compare}
         onChange={(next) => onChange({ ...search, compare: next })}
       />
-      <FilterList
-        filters={filters}
-        onChange={(next) => onChange({ ...search, filters: next })}
-      />
+      <FilterList filters={filters} onChange={(next) => onChange({ ...search, filters: next })} />
     </ReportForm>
   );
 }
@@ -95,7 +92,12 @@ function SeriesList({
   return (
     <>
       {series.map((one, at) => (
-        <div key={at} className={styles['series']} role="group" aria-label={t`سری ${count(at + 1)}`}>
+        <div
+          key={at}
+          className={styles['series']}
+          role="group"
+          aria-label={t`سری ${count(at + 1)}`}
+        >
           <div className={styles['head']}>
             <EventField
               label={t`رویداد سری ${count(at + 1)}`}

@@ -1,6 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { getRouteApi } from '@tanstack/react-router';
-import { tehranDay } from '../../../../events/tehran-time.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { currentLanguage } from '../../shared/language/language.ts';
 import { DefinitionHelp } from '../../shared/report/definition-help.tsx';
 import { ReportActions } from '../../shared/report/report-actions.tsx';
@@ -21,10 +21,11 @@ export function TrendsPage() {
   const { t } = useLingui();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const today = useToday();
   const change = (next: TrendsSearch) =>
     void navigate({ search: writeTrendsSearch(next) as never, replace: true });
   const calendar: 'jalali' | 'gregorian' = currentLanguage() === 'fa' ? 'jalali' : 'gregorian';
-  const at = { today: tehranDay(Date.now()), calendar };
+  const at = { today, calendar };
   const request = trendsRequest(search, at);
   const report = useReport<TrendsAnswer>('/v1/reports/trends', request);
   const previous = useReport<TrendsAnswer>('/v1/reports/trends', previousRequest(search, at));

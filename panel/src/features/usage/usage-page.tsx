@@ -19,7 +19,12 @@ interface Usage {
   max_events: number;
   included: { events: number; profiles: number };
   months: { month: string; events: number; profiles: number }[];
-  announcements: { meter: 'events' | 'profiles'; month: string; percent: number; created_at: string }[];
+  announcements: {
+    meter: 'events' | 'profiles';
+    month: string;
+    percent: number;
+    created_at: string;
+  }[];
 }
 
 /** What the account used of its quota in the Jalali month. */
@@ -94,8 +99,18 @@ function UsageCards({ usage }: { usage: Usage }) {
                 isRowHeader: true,
                 cell: (one) => digits(one.month.replace('-', '/')),
               },
-              { key: 'events', header: <Trans>رویدادها</Trans>, isNumber: true, cell: (one) => count(one.events) },
-              { key: 'profiles', header: <Trans>اشخاص</Trans>, isNumber: true, cell: (one) => count(one.profiles) },
+              {
+                key: 'events',
+                header: <Trans>رویدادها</Trans>,
+                isNumber: true,
+                cell: (one) => count(one.events),
+              },
+              {
+                key: 'profiles',
+                header: <Trans>اشخاص</Trans>,
+                isNumber: true,
+                cell: (one) => count(one.profiles),
+              },
             ]}
           />
         )}
@@ -111,14 +126,24 @@ function UsageCards({ usage }: { usage: Usage }) {
             rows={usage.announcements}
             rowKey={(one) => `${one.meter} ${one.month} ${one.percent}`}
             columns={[
-              { key: 'at', header: <Trans>زمان</Trans>, cell: (one) => dateTime(Date.parse(one.created_at)) },
+              {
+                key: 'at',
+                header: <Trans>زمان</Trans>,
+                cell: (one) => dateTime(Date.parse(one.created_at)),
+              },
               {
                 key: 'meter',
                 header: <Trans>چه</Trans>,
                 isRowHeader: true,
-                cell: (one) => (one.meter === 'events' ? <Trans>رویدادها</Trans> : <Trans>اشخاص</Trans>),
+                cell: (one) =>
+                  one.meter === 'events' ? <Trans>رویدادها</Trans> : <Trans>اشخاص</Trans>,
               },
-              { key: 'percent', header: <Trans>از سهمیه</Trans>, isNumber: true, cell: (one) => percent(one.percent / 100) },
+              {
+                key: 'percent',
+                header: <Trans>از سهمیه</Trans>,
+                isNumber: true,
+                cell: (one) => percent(one.percent / 100),
+              },
             ]}
           />
         )}

@@ -19,7 +19,10 @@ export function Bars({ bars }: { bars: readonly Bar[] }) {
           <span className={styles['label']}>{label}</span>
           <span className={styles['value']}>{value}</span>
           <span className={styles['track']} aria-hidden="true">
-            <span className={styles['fill']} style={{ inlineSize: `${Math.max(0.5, share * 100)}%` }} />
+            <span
+              className={styles['fill']}
+              style={{ inlineSize: `${Math.max(0.5, share * 100)}%` }}
+            />
           </span>
         </li>
       ))}

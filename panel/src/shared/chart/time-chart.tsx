@@ -130,19 +130,44 @@ function Plot({
       <svg width={width} height={height} aria-hidden="true" focusable="false">
         {y.ticks(4).map((tick) => (
           <g key={tick}>
-            <line x1={isRtl ? MARGIN.end : start} x2={isRtl ? width - start : end} y1={y(tick)} y2={y(tick)} className={styles['grid']} />
-            <text x={isRtl ? width - start + 8 : start - 8} y={y(tick)} dy="0.32em" textAnchor={isRtl ? 'start' : 'end'} className={styles['tick']} direction="ltr">
+            <line
+              x1={isRtl ? MARGIN.end : start}
+              x2={isRtl ? width - start : end}
+              y1={y(tick)}
+              y2={y(tick)}
+              className={styles['grid']}
+            />
+            <text
+              x={isRtl ? width - start + 8 : start - 8}
+              y={y(tick)}
+              dy="0.32em"
+              textAnchor={isRtl ? 'start' : 'end'}
+              className={styles['tick']}
+              direction="ltr"
+            >
               {format(tick)}
             </text>
           </g>
         ))}
         {axisPlaces(labels.length, width).map((at) => (
-          <text key={at} x={along(at)} y={height - 6} textAnchor="middle" className={styles['tick']}>
+          <text
+            key={at}
+            x={along(at)}
+            y={height - 6}
+            textAnchor="middle"
+            className={styles['tick']}
+          >
             {labels[at]}
           </text>
         ))}
         {active === undefined ? null : (
-          <line x1={along(active)} x2={along(active)} y1={MARGIN.top} y2={height - MARGIN.bottom} className={styles['cursor']} />
+          <line
+            x1={along(active)}
+            x2={along(active)}
+            y1={MARGIN.top}
+            y2={height - MARGIN.bottom}
+            className={styles['cursor']}
+          />
         )}
         {series.map(({ key, values, isQuiet }, index) =>
           kind === 'bars' ? (
@@ -156,13 +181,22 @@ function Plot({
                     width={barWidth}
                     height={Math.max(1, y(0) - y(value))}
                     rx={1}
-                    className={incompleteFrom !== undefined && at >= incompleteFrom ? styles['incomplete'] : undefined}
+                    className={
+                      incompleteFrom !== undefined && at >= incompleteFrom
+                        ? styles['incomplete']
+                        : undefined
+                    }
                   />
                 ) : null,
               )}
             </g>
           ) : (
-            <Line key={key} {...{ values, index, along, incompleteFrom }} y={(value) => y(value)} isQuiet={isQuiet === true} />
+            <Line
+              key={key}
+              {...{ values, index, along, incompleteFrom }}
+              y={(value) => y(value)}
+              isQuiet={isQuiet === true}
+            />
           ),
         )}
       </svg>
@@ -170,7 +204,11 @@ function Plot({
         <div
           className={styles['tip']}
           role="status"
-          style={along(active) > width / 2 ? { right: width - along(active) + 8 } : { left: along(active) + 8 }}
+          style={
+            along(active) > width / 2
+              ? { right: width - along(active) + 8 }
+              : { left: along(active) + 8 }
+          }
         >
           <strong>{labels[active]}</strong>
           {series.map(({ key, label: text, values }, at) => (

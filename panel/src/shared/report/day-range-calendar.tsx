@@ -1,5 +1,5 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { CalendarDate, parseDate, type DateValue } from '@internationalized/date';
+import { parseDate, type CalendarDate, type DateValue } from '@internationalized/date';
 import {
   Button,
   CalendarCell,
@@ -20,7 +20,7 @@ const DAY = 86_400_000;
 /** Maximum of a report, days. */
 const LONGEST = 730;
 
-/** A calendar of the language, Jalali in Persian, in which the first and the last day are chosen. */
+/** A calendar of the language, Jalali in Persian, to choose the first and the last day in. */
 export function DayRangeCalendar({
   value,
   today,
@@ -56,7 +56,9 @@ export function DayRangeCalendar({
         </header>
         <CalendarGrid className={styles['grid'] ?? ''}>
           <CalendarGridHeader>
-            {(name) => <CalendarHeaderCell className={styles['weekday'] ?? ''}>{name}</CalendarHeaderCell>}
+            {(name) => (
+              <CalendarHeaderCell className={styles['weekday'] ?? ''}>{name}</CalendarHeaderCell>
+            )}
           </CalendarGridHeader>
           <CalendarGridBody>
             {(date) => <CalendarCell date={date} className={styles['day'] ?? ''} />}

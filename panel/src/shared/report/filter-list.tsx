@@ -4,7 +4,14 @@ import { Button } from '../ui/button.tsx';
 import { ComboBox } from '../ui/combo-box.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { arity, isNumeric, numberIn, OPERATOR_NAMES, targetOf, type FilterText } from './condition.ts';
+import {
+  arity,
+  isNumeric,
+  numberIn,
+  OPERATOR_NAMES,
+  targetOf,
+  type FilterText,
+} from './condition.ts';
 import { useOperatorNames } from './operator-names.ts';
 import { PropertyField } from './property-field.tsx';
 import { valuesQuery } from './schema.ts';
@@ -28,7 +35,12 @@ export function PropertyFilterList(props: Props) {
   return <Filters {...props} isPropertyOnly />;
 }
 
-function Filters({ filters, event, isPropertyOnly, onChange }: Props & { isPropertyOnly: boolean }) {
+function Filters({
+  filters,
+  event,
+  isPropertyOnly,
+  onChange,
+}: Props & { isPropertyOnly: boolean }) {
   const change = (at: number, filter: FilterText | undefined) =>
     onChange(filters.flatMap((one, index) => (index === at ? (filter ? [filter] : []) : [one])));
   return (
@@ -70,14 +82,18 @@ function FilterRow({ filter, event, isPropertyOnly, onChange, onRemove }: RowPro
           label={t`ویژگی رویداد`}
           event={event ?? ''}
           value={target.name}
-          onChange={(property) => onChange({ property, op, ...(value === undefined ? {} : { value }) })}
+          onChange={(property) =>
+            onChange({ property, op, ...(value === undefined ? {} : { value }) })
+          }
         />
       ) : (
         <TargetField
-        label={t`شرط روی`}
-        value={target}
-        event={event}
-        onChange={({ kind, name }) => onChange({ [kind]: name, op, ...(value === undefined ? {} : { value }) })}
+          label={t`شرط روی`}
+          value={target}
+          event={event}
+          onChange={({ kind, name }) =>
+            onChange({ [kind]: name, op, ...(value === undefined ? {} : { value }) })
+          }
         />
       )}
       <SelectField
@@ -88,7 +104,9 @@ function FilterRow({ filter, event, isPropertyOnly, onChange, onRemove }: RowPro
           onChange({
             ...named,
             op: next,
-            ...(arity(next) === arity(op) && isNumeric(next) === isNumeric(op) && value !== undefined
+            ...(arity(next) === arity(op) &&
+            isNumeric(next) === isNumeric(op) &&
+            value !== undefined
               ? { value }
               : {}),
           })

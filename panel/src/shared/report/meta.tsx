@@ -24,7 +24,8 @@ export function ReportMetaLine({ meta, askedAt }: { meta: ReportMeta; askedAt: n
       {lag > STALE_SECONDS ? (
         <Banner tone="warning">
           <Trans>
-            داده‌ها {duration(lag)} عقب‌اند: رویدادهای پس از {dateTime(fresh)} هنوز در این گزارش نیستند.
+            داده‌ها {duration(lag)} عقب‌اند: رویدادهای پس از {dateTime(fresh)} هنوز در این گزارش
+            نیستند.
           </Trans>
         </Banner>
       ) : null}

@@ -18,9 +18,6 @@ export function PropertyField({
   const { data } = useQuery(eventsQuery);
   const keys = data?.events.find(({ name }) => name === event)?.prop_keys ?? [];
   return (
-    <ComboBox
-      {...{ label, value, onChange }}
-      suggestions={keys.map((key) => ({ value: key }))}
-    />
+    <ComboBox {...{ label, value, onChange }} suggestions={keys.map((key) => ({ value: key }))} />
   );
 }

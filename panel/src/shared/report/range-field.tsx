@@ -1,11 +1,11 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { lazy, Suspense, useState } from 'react';
-import { tehranDay } from '../../../../events/tehran-time.ts';
+import { useToday } from '../format/use-now.ts';
 import { useFormat } from '../format/use-format.ts';
 import { SelectField } from '../ui/field.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Loading } from '../ui/states.tsx';
-import { daysOf, PRESETS, textOf, type RangeText } from './range.ts';
+import { daysOf, PRESETS, readRange, textOf, type RangeText } from './range.ts';
 
 const DayRangeCalendar = lazy(async () => ({
   default: (await import('./day-range-calendar.tsx')).DayRangeCalendar,
@@ -22,7 +22,7 @@ export function RangeField({
   const { t } = useLingui();
   const { day } = useFormat();
   const [isOpen, setOpen] = useState(false);
-  const today = tehranDay(Date.now());
+  const today = useToday();
   const { from, to } = daysOf(value, today);
   const labels = {
     '7d': t`۷ روز گذشته`,
@@ -39,13 +39,13 @@ export function RangeField({
         hint={isPreset ? `${day(from)} – ${day(to - 1)}` : undefined}
         value={isPreset ? value : 'fixed'}
         choices={[
-          ...PRESETS.map((preset) => ({ value: preset as string, label: labels[preset] })),
+          ...PRESETS.map((preset) => ({ value: preset, label: labels[preset] })),
           ...(isPreset ? [] : [{ value: 'fixed', label: `${day(from)} – ${day(to - 1)}` }]),
           { value: 'choose', label: t`روزهای دلخواه…` },
         ]}
         onChange={(next) => {
           if (next === 'choose') setOpen(true);
-          else if (next !== 'fixed') onChange(next as RangeText);
+          else if (next !== 'fixed') onChange(readRange(next));
         }}
       />
       {isOpen ? (

@@ -66,7 +66,11 @@ export function ReportActions({ kind, search, csv, picture }: Props) {
               <Trans>جدول CSV</Trans>
             </Item>
             <Item isDisabled={!csv || savePicture.isPending} onClick={() => savePicture.mutate()}>
-              {savePicture.isPending ? <Trans>در حال ساختن تصویر…</Trans> : <Trans>تصویر PNG</Trans>}
+              {savePicture.isPending ? (
+                <Trans>در حال ساختن تصویر…</Trans>
+              ) : (
+                <Trans>تصویر PNG</Trans>
+              )}
             </Item>
             {savePicture.error ? (
               <p role="alert">
@@ -97,7 +101,11 @@ function Item({
   );
 }
 
-function SaveDialog({ kind, search, onClose }: Pick<Props, 'kind' | 'search'> & { onClose: () => void }) {
+function SaveDialog({
+  kind,
+  search,
+  onClose,
+}: Pick<Props, 'kind' | 'search'> & { onClose: () => void }) {
   const { t } = useLingui();
   const queryClient = useQueryClient();
   const [name, setName] = useState('');

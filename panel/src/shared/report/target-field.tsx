@@ -58,7 +58,9 @@ function useSuggestions(kind: TargetText['kind'], event: string | undefined): Su
       return traits.map(({ name }) => ({ value: name }));
     case 'property': {
       const named = events.filter(({ name }) => !event || name === event);
-      const keys = new Set((named.length > 0 ? named : events).flatMap((one) => one.prop_keys ?? []));
+      const keys = new Set(
+        (named.length > 0 ? named : events).flatMap((one) => one.prop_keys ?? []),
+      );
       return [...keys].map((value) => ({ value }));
     }
   }

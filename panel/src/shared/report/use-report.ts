@@ -1,6 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../api/request.ts';
 import type { ReportMeta } from './meta.tsx';
+
+interface Answered<Answer> {
+  answer: Answer;
+  /** ms since the epoch. */
+  askedAt: number;
+}
 
 export type ReportPath = `/v1/reports/${'funnel' | 'retention' | 'trends' | 'paths'}`;
 
@@ -14,13 +20,13 @@ export function useReport<Answer extends { meta: ReportMeta }>(
 ) {
   const queryClient = useQueryClient();
   const queryKey = ['report', path, request];
-  const query = useQuery({
+  const query = useQuery<Answered<Answer>>({
     queryKey,
     enabled: request !== undefined,
     staleTime: 60_000,
     gcTime: 300_000,
     retry: false,
-    placeholderData: (before) => before,
+    placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const askedAt = Date.now();
       const answer = await api<Answer>(path, { method: 'POST', body: request, signal });

@@ -24,7 +24,7 @@ export const sessionQuery = queryOptions({
   queryFn: async ({ signal }): Promise<Session | null> => {
     const headers = { 'accept-session': 'optional' };
     const answer = await request<Session | { member: null }>('/api/session', { signal, headers });
-    return answer.member === null ? null : (answer);
+    return answer.member === null ? null : answer;
   },
 });
 

@@ -18,6 +18,7 @@ interface Props<Row> {
 /** A table of thousands of rows in a box of its own: only the rows in sight are rendered. */
 export function VirtualTable<Row>({ label, columns, rows, rowKey, minWidth = 640 }: Props<Row>) {
   const box = useRef<HTMLDivElement>(null);
+  // eslint-disable-next-line react-hooks/incompatible-library -- nothing is memoized here
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -42,7 +43,11 @@ export function VirtualTable<Row>({ label, columns, rows, rowKey, minWidth = 640
         <div role="rowgroup" className={styles['head']}>
           <div role="row" aria-rowindex={1} className={styles['row']} style={template}>
             {columns.map(({ key, header, isNumber }) => (
-              <div key={key} role="columnheader" className={isNumber ? styles['number'] : undefined}>
+              <div
+                key={key}
+                role="columnheader"
+                className={isNumber ? styles['number'] : undefined}
+              >
                 {header}
               </div>
             ))}
