@@ -21,6 +21,8 @@ export async function buildPanel(folder: string): Promise<'built' | 'unchanged'>
   const draft = `${resolve(folder)}.draft-${process.pid}`;
   await mkdir(dirname(folder), { recursive: true });
   try {
+    // Vite leaves one that is set, and libraries are larger and slower in any other.
+    process.env['NODE_ENV'] = 'production';
     await build({
       configFile: join(import.meta.dirname, 'vite.config.ts'),
       build: { outDir: draft },

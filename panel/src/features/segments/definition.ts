@@ -127,5 +127,6 @@ function readNode(sent: unknown, depth: number): Node | undefined {
     (name) => typeof fields[name] === 'string',
   );
   if (!isCondition) return undefined;
-  return 'event' in fields ? { ...fields, did: fields['did'] !== false } : fields;
+  const node: unknown = 'event' in fields ? { ...fields, did: fields['did'] !== false } : fields;
+  return node as Node;
 }

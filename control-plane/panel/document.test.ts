@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { answerDocument } from './document.ts';
+
+const documents = {
+  fa: '<html lang="fa" dir="rtl"><meta property="csp-nonce" nonce="" />',
+  en: '<html lang="en" dir="ltr"><meta property="csp-nonce" nonce="" />',
+};
+
+function answer(path: string, { cookie, role }: { cookie?: string; role?: 'viewer' } = {}) {
+  const { status, headers, body } = answerDocument({ path, cookie, role }, { documents });
+  return { status, headers: headers as Record<string, string>, text: String(body) };
+}
+
+describe('the document of a page', () => {
+  it('is in the language and the theme of its cookies, Persian by default', () => {
+    expect(answer('/').text).toContain('<html lang="fa" dir="rtl">');
+    expect(answer('/', { cookie: 'a=b; language=en; theme=dark' }).text).toContain(
+      '<html lang="en" dir="ltr" data-theme="dark">',
+    );
+    expect(answer('/', { cookie: 'theme="><script>' }).text).not.toContain('script');
+  });
+
+  it.each([
+    ['/', undefined, 200],
+    ['/reports/funnel', undefined, 200],
+    ['/reports/funnel', 'viewer', 200],
+    ['/segments/7', 'viewer', 200],
+    ['/settings/keys', 'viewer', 403],
+    ['/people/x', 'viewer', 403],
+    ['/exports', 'viewer', 403],
+    ['/nowhere', undefined, 404],
+    ['/segments/7/more', 'viewer', 404],
+  ] as const)('of %s for %s has the status %i', (path, role, status) => {
+    expect(answer(path, role ? { role } : {}).status).toBe(status);
+  });
+
+  it('allows nothing inline and no other host, and its nonce is new each time', () => {
+    const [first, second] = [answer('/'), answer('/')];
+    const policy = first.headers['content-security-policy'] ?? '';
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self' 'nonce-");
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? '';
+    expect(first.text).toContain(`nonce="${nonce}"`);
+    expect(second.text).not.toContain(nonce);
+    expect(first.headers).toMatchObject({ 'x-frame-options': 'DENY', vary: 'cookie' });
+  });
+});

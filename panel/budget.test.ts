@@ -1,0 +1,115 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildPanel } from './build.ts';
+
+/** kB is 1,024 bytes, of JavaScript and compressed with gzip. */
+const KB = 1024;
+const SIGN_IN = 125;
+const FIRST_REPORT = 200;
+const OTHER_ROUTE = 40;
+
+interface Chunk {
+  file: string;
+  imports?: string[];
+  dynamicImports?: string[];
+}
+
+const folder = join(tmpdir(), `ravand-panel-${process.pid}`);
+let html: string;
+let manifest: Record<string, Chunk>;
+const sizes = new Map<string, number>();
+
+beforeAll(async () => {
+  await buildPanel(folder);
+  manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as typeof manifest;
+  html = await readFile(join(folder, 'index.fa.html'), 'utf8');
+  for (const name of await readdir(join(folder, 'assets')))
+    if (name.endsWith('.js.gz'))
+      sizes.set(
+        `assets/${name.slice(0, -3)}`,
+        (await readFile(join(folder, 'assets', name))).length,
+      );
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The files of chunks and of everything that they import. */
+function filesOf(...names: readonly string[]): Set<string> {
+  const files = new Set<string>();
+  const queue = [...names];
+  for (const name of queue) {
+    const chunk = manifest[name];
+    if (!chunk) throw new Error(`the build has no chunk ${name}`);
+    if (files.has(chunk.file)) continue;
+    files.add(chunk.file);
+    queue.push(...(chunk.imports ?? []));
+  }
+  return files;
+}
+
+function kilobytes(files: Iterable<string>): number {
+  return [...files].reduce((sum, file) => sum + (sizes.get(file) ?? 0), 0) / KB;
+}
+
+/** What every page loads: the scripts of the document, the texts of the first page with them. */
+function first(): Set<string> {
+  return new Set(
+    Array.from(html.matchAll(/(?:src|href)="\/([^"]+\.js)"/g), ([, file = '']) => file),
+  );
+}
+
+function pagesOf(): [name: string, chunks: string[]][] {
+  return Object.keys(manifest)
+    .filter((name) => /^src\/features\/.+-page\.tsx$/.test(name))
+    .map((name) => {
+      const feature = name.split('/')[2] ?? '';
+      return [name, [name, `src/features/${feature}/texts/fa.po`, 'src/app/shell.tsx']];
+    });
+}
+
+describe('the JavaScript of the panel', () => {
+  it(`is at most ${SIGN_IN} kB for sign-in`, () => {
+    expect(first().size).toBeGreaterThan(1);
+    expect(kilobytes(first())).toBeLessThan(SIGN_IN);
+  });
+
+  it(`is at most ${FIRST_REPORT} kB up to the first report`, () => {
+    const [, chunks = []] = pagesOf().find(([name]) => name.endsWith('funnel-page.tsx')) ?? [];
+    const files = new Set([...first(), ...filesOf(...chunks)]);
+    expect(kilobytes(files)).toBeLessThan(FIRST_REPORT);
+  });
+
+  it(`is at most ${OTHER_ROUTE} kB more for every page`, () => {
+    const base = first();
+    const more = pagesOf().map(([name, chunks]): [string, number] => {
+      const own = [...filesOf(...chunks)].filter((file) => !base.has(file));
+      return [name, kilobytes(own)];
+    });
+    expect(more.length).toBeGreaterThan(15);
+    expect(more.filter(([, size]) => size > OTHER_ROUTE)).toEqual([]);
+  });
+});
+
+describe('the documents of the panel', () => {
+  it.each(['fa', 'en'])(
+    '%s: have no inline script or style and ask no other host',
+    async (language) => {
+      const text = await readFile(join(folder, `index.${language}.html`), 'utf8');
+      expect(html).toContain(
+        `<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`,
+      );
+      expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/);
+      expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+    },
+  );
+
+  it('are followed by styles that ask no other host', async () => {
+    const names = (await readdir(join(folder, 'assets'))).filter((name) => name.endsWith('.css'));
+    const texts = await Promise.all(
+      names.map((name) => readFile(join(folder, 'assets', name), 'utf8')),
+    );
+    expect(names.length).toBeGreaterThan(5);
+    for (const text of texts) expect(text).not.toMatch(/url\(['"]?(?:https?:)?\/\//);
+  });
+});
