@@ -28,7 +28,7 @@ export default defineConfig({
           execArgv: ['--liftoff-only'],
         },
       },
-      ...['contract', 'integration', 'guarantees'].map((name) => ({
+      ...['contract', 'integration', 'browser', 'guarantees'].map((name) => ({
         test: {
           name,
           include: [`test/${name}/**/*.test.ts`],

@@ -96,7 +96,7 @@ describe('the documents of the panel', () => {
     '%s: have no inline script or style and ask no other host',
     async (language) => {
       const text = await readFile(join(folder, `index.${language}.html`), 'utf8');
-      expect(html).toContain(
+      expect(text).toContain(
         `<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`,
       );
       expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/);

@@ -10,7 +10,7 @@ describe('./ravand test', () => {
   it('runs every kind when nothing is named', () => {
     const shared = select([]).filter(({ isAlone }) => !isAlone);
     expect(shared.map(({ kind }) => kind)).toEqual([
-      ...['unit', 'contract', 'integration', 'guarantees'],
+      ...['unit', 'contract', 'integration', 'browser', 'guarantees'],
     ]);
     expect(shared.flatMap(({ without }) => without)).toEqual(ALONE);
   });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { CommandError } from '../../../cli/command.ts';
 
-export const KINDS = ['unit', 'contract', 'integration', 'guarantees'] as const;
+export const KINDS = ['unit', 'contract', 'integration', 'browser', 'guarantees'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** What runs of one kind: everything, or the files that were named (absolute paths). */
