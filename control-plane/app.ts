@@ -22,6 +22,7 @@ import { readReconciliation } from '../platform/meters/read-reconciliation.ts';
 import { HashQueue } from './members/hash-queue.ts';
 import { memberStore } from './members/member-store.ts';
 import { hashPassword } from './members/password.ts';
+import { deadLetterCauses } from './on-call/dead-letter-causes.ts';
 import { namesStore } from './people/names-store.ts';
 import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
@@ -119,6 +120,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       startStore: startStore(store),
       freshness: account.services.freshness,
       people: namesStore(store),
+      deadLetters: deadLetterCauses(store),
       database,
       mergesOf: account.services.mergesOf,
       ...account.queries,

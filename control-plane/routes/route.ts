@@ -14,6 +14,7 @@ import type { HashQueue } from '../members/hash-queue.ts';
 import type { MembershipStore } from '../members/membership-store.ts';
 import type { BookMinutes } from '../overview/book-minutes.ts';
 import type { StartStore } from '../overview/start-store.ts';
+import type { DeadLetterCauses } from '../on-call/dead-letter-causes.ts';
 import type { NamesStore } from '../people/names-store.ts';
 import type { RelayStore } from '../relays/store.ts';
 import type { SavedReportStore } from '../saved-reports/saved-report-store.ts';
@@ -41,6 +42,7 @@ export interface Services {
   startStore: StartStore;
   freshness: Freshness;
   people: NamesStore;
+  deadLetters: DeadLetterCauses;
   /** Of campaigns and templates. */
   database: Pick<Database, 'query'>;
   mergesOf: MergesOf;

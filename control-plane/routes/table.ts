@@ -19,6 +19,7 @@ import { getLive } from '../live/handlers.ts';
 import { getPerson, getTimeline } from '../people/handlers.ts';
 import { sampleAudience } from '../people/sample.ts';
 import { listValues } from '../values/handlers.ts';
+import { getOnCall } from '../on-call/handlers.ts';
 import { getOverview, getStart } from '../overview/handlers.ts';
 import {
   createSavedReport,
@@ -69,6 +70,7 @@ export const panelRoutes: readonly ControlRoute[] = [
   },
   { ...get, path: '/v1/people/{id}', permission: 'profile.read', handler: getPerson },
   { ...get, path: '/v1/people/{id}/events', permission: 'profile.read', handler: getTimeline },
+  { ...get, path: '/v1/on-call', permission: 'settings.read', handler: getOnCall },
   { ...get, path: '/v1/start', permission: 'event.read', handler: getStart },
   { ...get, path: '/v1/members', permission: members.read, handler: listMembers },
   { ...post, path: '/v1/members', permission: members.write, handler: addMember },

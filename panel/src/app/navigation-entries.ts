@@ -44,6 +44,7 @@ const GROUPS: readonly Group[] = [
     label: msg`داده`,
     entries: [
       { to: '/quality', label: msg`کیفیت داده`, icon: 'check' },
+      { to: '/on-call', label: msg`آماده‌باش`, icon: 'warning' },
       { to: '/integrations', label: msg`اتصال‌ها`, icon: 'link' },
       { to: '/exports', label: msg`خروجی‌ها`, icon: 'download' },
     ],

@@ -178,6 +178,13 @@ const routes = [
     ),
   }),
   createRoute({
+    ...member('/on-call', 'on-call'),
+    component: lazyRouteComponent(
+      () => import('../features/on-call/on-call-page.tsx'),
+      'OnCallPage',
+    ),
+  }),
+  createRoute({
     ...member('/settings/keys', 'keys'),
     component: lazyRouteComponent(() => import('../features/keys/keys-page.tsx'), 'KeysPage'),
   }),
