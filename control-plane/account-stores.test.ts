@@ -180,11 +180,11 @@ it('usage is of the account: its months, newest first, and its allowances', asyn
 });
 
 it('dead letters are summed by cause, those that wait first, of one account', async () => {
-  const insert = (letter: string, group: string, state: string, account: number) =>
+  const insert = (key: string, group: string, state: string, account: number) =>
     postgres.database.query(
       `INSERT INTO dead_letters (letter, dead_partition, dead_offset, stage, reason, fingerprint, topic, partition, record_offset, events, account_id, message_id, failed_at, state)
        VALUES ($1, 0, 0, 'normaliser', $2, $2, 'events.raw', 0, 0, 2, $4, '', now(), $3)`,
-      [letter, group, state, account],
+      [key, group, state, account],
     );
   await insert(`1-${accountId}`, 'a', 'redriven', accountId);
   await insert(`2-${accountId}`, 'b', 'dead', accountId);
