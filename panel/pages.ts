@@ -27,6 +27,7 @@ export const PAGES = [
   { path: '/segments/$id', permission: 'segment.read' },
   { path: '/campaigns', permission: 'campaign.read' },
   { path: '/campaigns/$id', permission: 'campaign.read' },
+  { path: '/templates', permission: 'template.read' },
   { path: '/exports', permission: 'data.export' },
   { path: '/integrations', permission: 'settings.read' },
   { path: '/quality', permission: 'event.read' },

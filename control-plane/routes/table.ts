@@ -11,7 +11,7 @@ import {
   saveRelay,
 } from '../relays/handlers.ts';
 import { changeCampaign } from '../campaigns/handlers.ts';
-import { listTemplates } from '../campaigns/templates.ts';
+import { listTemplates, saveTemplate } from '../campaigns/templates.ts';
 import { listAudit } from '../audit/handlers.ts';
 import { createManagementKey, createWriteKey, listKeys, revokeKey } from '../keys/handlers.ts';
 import { addMember, listMembers, removeMember, setMemberRole } from '../members/handlers.ts';
@@ -43,6 +43,8 @@ const keys = { read: 'apikey.read', write: 'apikey.write' } as const;
 const campaign = { method: 'POST', readsBody: false } as const;
 const campaignRoutes: readonly ControlRoute[] = [
   { ...get, path: '/v1/templates', permission: 'template.read', handler: listTemplates },
+  { ...post, path: '/v1/templates', permission: 'template.write', handler: saveTemplate },
+  { ...put, path: '/v1/templates/{id}', permission: 'template.write', handler: saveTemplate },
   {
     ...campaign,
     path: '/v1/campaigns/{id}/approve',

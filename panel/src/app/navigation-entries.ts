@@ -38,6 +38,7 @@ const GROUPS: readonly Group[] = [
     entries: [
       { to: '/segments', label: msg`سگمنت‌ها`, icon: 'people' },
       { to: '/campaigns', label: msg`کمپین‌ها`, icon: 'send' },
+      { to: '/templates', label: msg`قالب‌ها`, icon: 'template' },
     ],
   },
   {

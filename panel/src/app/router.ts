@@ -156,6 +156,13 @@ const routes = [
     ),
   }),
   createRoute({
+    ...member('/templates', 'campaigns'),
+    component: lazyRouteComponent(
+      () => import('../features/campaigns/templates-page.tsx'),
+      'TemplatesPage',
+    ),
+  }),
+  createRoute({
     ...member('/exports', 'exports'),
     component: lazyRouteComponent(
       () => import('../features/exports/exports-page.tsx'),

@@ -31,9 +31,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
         <Loading lines={5} />
       ) : templates.data.templates.length === 0 || segments.data.segments.length === 0 ? (
         <Empty title={<Trans>نخست یک سگمنت و یک قالب لازم است</Trans>}>
-          <Trans>
-            سگمنت را در «سگمنت‌ها» بسازید؛ قالب را مهندس شما با «admin template» می‌سازد.
-          </Trans>
+          <Trans>سگمنت را در «سگمنت‌ها» و قالب را در «قالب‌ها» بسازید.</Trans>
         </Empty>
       ) : (
         <CampaignForm

@@ -5,7 +5,7 @@ import { smsSegments } from './sms-segments.ts';
 import styles from './campaigns.module.css';
 
 /** How a template looks where it arrives: a phone, a mail client; its variables stay visible. */
-export function TemplatePreview({ template }: { template: Template }) {
+export function TemplatePreview({ template }: { template: Pick<Template, 'channel' | 'content'> }) {
   const { t } = useLingui();
   const { count } = useFormat();
   const { channel, content } = template;

@@ -129,3 +129,32 @@ export function CheckField({
     </label>
   );
 }
+
+/** A field of several lines. */
+export function TextArea({
+  label,
+  hint,
+  rows,
+  value,
+  onChange,
+}: Pick<FieldFacts, 'label' | 'hint'> & {
+  rows: number;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  return (
+    <Field
+      {...{ label, hint }}
+      control={(props) => (
+        <textarea
+          {...props}
+          dir="auto"
+          rows={rows}
+          className={styles['control']}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    />
+  );
+}
