@@ -131,7 +131,7 @@ describe('saved reports', () => {
     const reports = savedReportStore(store);
     const first = await reports.create(author(), draft);
     await reports.create(author(), { ...draft, name: 'y' });
-    await reports.replace(author(), { ...draft, id: first ?? 0, name: 'z' });
+    await reports.replace({ ...author(), isAdmin: false }, { ...draft, id: first ?? 0, name: 'z' });
     const listed = await reports.list(accountId);
     expect(listed.map(({ name }) => name)).toEqual(['z', 'y']);
     expect(listed[0]).toMatchObject({
@@ -143,11 +143,20 @@ describe('saved reports', () => {
   it('of another account are neither changed nor removed', async () => {
     const reports = savedReportStore(store);
     const id = (await reports.create(author(), draft)) ?? 0;
-    const other = { accountId: otherId, memberId: ownerId };
+    const other = { accountId: otherId, memberId: ownerId, isAdmin: true };
     expect(await reports.replace(other, { ...draft, id })).toBe(false);
     expect(await reports.remove(other, id)).toBe(false);
     expect(await reports.list(otherId)).toEqual([]);
-    expect(await reports.remove(author(), id)).toBe(true);
+    expect(await reports.remove({ ...author(), isAdmin: false }, id)).toBe(true);
+  });
+
+  it('of another member are changed only by whoever may write settings', async () => {
+    const reports = savedReportStore(store);
+    const id = (await reports.create(author(), draft)) ?? 0;
+    const other = { accountId, memberId: ownerId + 1_000_000, isAdmin: false };
+    expect(await reports.replace(other, { ...draft, id })).toBe(false);
+    expect(await reports.remove(other, id)).toBe(false);
+    expect(await reports.remove({ ...other, isAdmin: true }, id)).toBe(true);
   });
 });
 

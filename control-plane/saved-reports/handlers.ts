@@ -1,9 +1,10 @@
 import Type from 'typebox';
 import { numericPathId } from '../../platform/http/path-id.ts';
+import { grants } from '../../platform/permissions.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import { readBody } from '../routes/read-body.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
-import { actorOf } from '../sessions/authenticate.ts';
+import { actorOf, type Caller } from '../sessions/authenticate.ts';
 import { MAX_SAVED_REPORTS, REPORT_KINDS, type ReportDraft } from './saved-report-store.ts';
 
 const MAX_DEFINITION_BYTES = 65_536;
@@ -37,7 +38,7 @@ export async function createSavedReport(
     : answer({ id }, { status: 201 });
 }
 
-/** PUT /v1/saved-reports/{id}: replaces name and definition. */
+/** PUT /v1/saved-reports/{id}: replaces name and definition; 404 for a report of another member. */
 export async function replaceSavedReport(
   { caller, params, body }: MemberRequest,
   { savedReports }: Services,
@@ -46,7 +47,7 @@ export async function replaceSavedReport(
   if (id === undefined) return refuse('bad_id');
   const draft = readDraft(body);
   if ('ok' in draft) return draft;
-  const isReplaced = await savedReports.replace(actorOf(caller), { id, ...draft });
+  const isReplaced = await savedReports.replace(editorOf(caller), { id, ...draft });
   return isReplaced ? answer({ id }) : refuse('not_found');
 }
 
@@ -57,8 +58,13 @@ export async function removeSavedReport(
 ): Promise<Answer> {
   const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
-  const isRemoved = await savedReports.remove(actorOf(caller), id);
+  const isRemoved = await savedReports.remove(editorOf(caller), id);
   return isRemoved ? answer(undefined, { status: 204 }) : refuse('not_found');
+}
+
+/** Who may write settings may change the reports of others, too. */
+function editorOf(caller: Caller) {
+  return { ...actorOf(caller), isAdmin: grants[caller.account.role].includes('settings.write') };
 }
 
 function readDraft(body: unknown): ReportDraft | Extract<Answer, { ok: false }> {

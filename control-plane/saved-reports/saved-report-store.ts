@@ -30,6 +30,13 @@ interface Author {
   memberId: number;
 }
 
+/** Who changes a report: its author, or with `isAdmin` anybody's. */
+interface Editor extends Author {
+  isAdmin: boolean;
+}
+
+const MAY_EDIT = '(created_by = $3::bigint OR $4::boolean)';
+
 /** Saved reports of an account; a change and its audit line are one statement. */
 export function savedReportStore(store: Store) {
   return {
@@ -60,22 +67,23 @@ export function savedReportStore(store: Store) {
       });
       return row && Number(row.id);
     },
+    /** False: the account has no such report, or it is another member's. */
     async replace(
-      { accountId, memberId }: Author,
+      { accountId, memberId, isAdmin }: Editor,
       { id, name, kind, definition }: ReportDraft & { id: number },
     ): Promise<boolean> {
       const rows = await auditedChange(store, {
-        statement: `UPDATE saved_reports SET name = $3, kind = $4, definition = $5::json, updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2
+        statement: `UPDATE saved_reports SET name = $5, kind = $6, definition = $7::json, updated_at = clock_timestamp() WHERE account_id = $1 AND id = $2 AND ${MAY_EDIT}
           RETURNING account_id, jsonb_build_object('saved_report_id', id) AS audit`,
-        values: [accountId, id, name, kind, definition],
+        values: [accountId, id, memberId, isAdmin, name, kind, definition],
         ...{ actor: `member:${memberId}`, action: 'saved_report.changed', details: { kind } },
       });
       return rows.length > 0;
     },
-    async remove({ accountId, memberId }: Author, id: number): Promise<boolean> {
+    async remove({ accountId, memberId, isAdmin }: Editor, id: number): Promise<boolean> {
       const rows = await auditedChange(store, {
-        statement: `DELETE FROM saved_reports WHERE account_id = $1 AND id = $2 RETURNING account_id, jsonb_build_object('saved_report_id', id) AS audit`,
-        values: [accountId, id],
+        statement: `DELETE FROM saved_reports WHERE account_id = $1 AND id = $2 AND ${MAY_EDIT} RETURNING account_id, jsonb_build_object('saved_report_id', id) AS audit`,
+        values: [accountId, id, memberId, isAdmin],
         ...{ actor: `member:${memberId}`, action: 'saved_report.removed', details: {} },
       });
       return rows.length > 0;

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
+import { useMay, useSession } from '../../shared/session/session.ts';
 import { Button, buttonClass } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/card.tsx';
 import { ConfirmDialog } from '../../shared/ui/dialog.tsx';
@@ -69,6 +70,8 @@ function ReportTable({
 }) {
   const { t } = useLingui();
   const { dateTime } = useFormat();
+  const may = useMay();
+  const { member } = useSession();
   const kinds = { funnel: t`قیف`, retention: t`بازگشت`, trends: t`روندها`, paths: t`مسیرها` };
   return (
     <Table
@@ -104,11 +107,12 @@ function ReportTable({
               <Trans>حذف</Trans>
             </span>
           ),
-          cell: (report) => (
-            <Button kind="quiet" onClick={() => onRemove(report)}>
-              <Trans>حذف</Trans>
-            </Button>
-          ),
+          cell: (report) =>
+            report.created_by === member.email || may('settings.write') ? (
+              <Button kind="quiet" onClick={() => onRemove(report)}>
+                <Trans>حذف</Trans>
+              </Button>
+            ) : null,
         },
       ]}
     />
