@@ -92,7 +92,7 @@ it('a write key is made, shown once and revoked by its name', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('اپلیکیشن یا سایت').fill('shop');
   await dialog.getByRole('button', { name: 'ساختن کلید' }).click();
-  const key = await dialog.getByRole('region', { name: 'کلید' }).innerText();
+  const key = await dialog.getByRole('group', { name: 'کلید' }).innerText();
   expect(key).toMatch(/^wk_svc_[\w-]{43}$/);
   await dialog.getByRole('button', { name: 'رونوشت گرفتم' }).click();
   expect(await page.content()).not.toContain(key);

@@ -1,6 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { tehranDay } from '../../../../events/tehran-time.ts';
 import { roles, type Role } from './roles.ts';
 import { api } from '../../shared/api/request.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
@@ -107,7 +108,7 @@ function MemberTable({
         {
           key: 'since',
           header: <Trans>عضو از</Trans>,
-          cell: ({ created_at }) => day(Math.floor(Date.parse(created_at) / 86_400_000)),
+          cell: ({ created_at }) => day(tehranDay(Date.parse(created_at))),
         },
         {
           key: 'actions',

@@ -69,7 +69,7 @@ function Triangle({
   const { count, digits } = useFormat();
   const columns = Math.max(0, ...cohorts.map(({ returned }) => returned.length));
   return (
-    <div className={styles['scroll']} role="region" aria-label={t`مثلث بازگشت`} tabIndex={0}>
+    <div className={styles['scroll']} role="group" aria-label={t`مثلث بازگشت`} tabIndex={0}>
       <table className={styles['table']}>
         <thead>
           <tr>

@@ -4,7 +4,9 @@
  */
 export async function pictureOf(element: HTMLElement): Promise<Blob> {
   const { width, height } = element.getBoundingClientRect();
-  const copy = element.cloneNode(true) as HTMLElement;
+  // In a document of its own: the page's policy allows no inline styles.
+  const inert = document.implementation.createHTMLDocument();
+  const copy = inert.importNode(element, true);
   copyStyles(element, copy);
   copy.setAttribute('xmlns', 'http://www.w3.org/1999/xhtml');
   copy.dir = document.documentElement.dir;

@@ -19,7 +19,7 @@ export function ReportResult<Answer extends { meta: ReportMeta }>({
   missing,
   children,
 }: Props<Answer>) {
-  const { data, error, isFetching, cancel, refetch } = report;
+  const { data, error, isFetching, isPlaceholderData, cancel, refetch } = report;
   if (missing) return <Empty title={missing} />;
   if (isFetching)
     return (
@@ -36,7 +36,8 @@ export function ReportResult<Answer extends { meta: ReportMeta }>({
       </div>
     );
   if (error) return <ProblemState error={error} retry={() => void refetch()} />;
-  if (!data)
+  // What is there is of an earlier request: this one was cancelled.
+  if (!data || isPlaceholderData)
     return (
       <Empty
         title={<Trans>گزارش لغو شد</Trans>}

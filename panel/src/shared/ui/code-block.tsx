@@ -13,7 +13,7 @@ export function CodeBlock({ label, text }: { label: string; text: string }) {
   };
   return (
     <div className={styles['block']}>
-      <pre className={styles['text']} role="region" aria-label={label} tabIndex={0}>
+      <pre className={styles['text']} role="group" aria-label={label} tabIndex={0}>
         {text}
       </pre>
       <Button onClick={() => void copy()}>

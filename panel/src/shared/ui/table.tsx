@@ -22,7 +22,7 @@ interface Props<Row> {
 /** A table of some hundred rows at most; it scrolls sideways on its own where it is too wide. */
 export function Table<Row>({ label, columns, rows, rowKey }: Props<Row>) {
   return (
-    <div className={styles['scroll']} role="region" aria-label={label} tabIndex={0}>
+    <div className={styles['scroll']} role="group" aria-label={label} tabIndex={0}>
       <table className={styles['table']}>
         <thead>
           <tr>

@@ -33,7 +33,7 @@ export function VirtualTable<Row>({ label, columns, rows, rowKey, minWidth = 640
     gridTemplateColumns: columns.map(({ width }) => `minmax(0, ${width})`).join(' '),
   };
   return (
-    <div className={styles['box']} ref={box} role="region" aria-label={label} tabIndex={0}>
+    <div className={styles['box']} ref={box} role="group" aria-label={label} tabIndex={0}>
       <div
         role="table"
         aria-label={label}
