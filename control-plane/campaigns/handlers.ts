@@ -8,7 +8,7 @@ import { orUnavailable } from '../routes/or-unavailable.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
 import { actorOf } from '../sessions/authenticate.ts';
 
-/** What only the panel may ask of a campaign (management 1.6). */
+/** What only the panel may ask of a campaign (management 1). */
 export type PanelCommand = Extract<
   Command['kind'],
   'approve' | 'pause' | 'resume' | 'cancel' | 'confirm'

@@ -19,7 +19,7 @@ interface PathsOptions {
 }
 
 /**
- * POST /v1/reports/paths as SQL (reports: Paths); its rows are PathsRow. Per person the events are
+ * POST /v1/reports/paths as SQL (docs/reports.md, Paths); its rows are PathsRow. Per person the events are
  * an array in their order; the path is the run after the first start, or before it, without
  * repetitions. Events past the limit of a place become OTHER, and the path ends there.
  */

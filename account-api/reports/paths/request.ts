@@ -49,7 +49,7 @@ export interface PathsRequest {
   includeBots: boolean;
 }
 
-/** Body of POST /v1/reports/paths (reports: Paths). Unknown fields are ignored. */
+/** Body of POST /v1/reports/paths (docs/reports.md, Paths). Unknown fields are ignored. */
 export function parsePaths(body: unknown): Parsed<PathsRequest> {
   return parsed(() => {
     const selectors = selectorRules({

@@ -28,7 +28,7 @@ const MERGED = [
 ];
 
 /**
- * POST /v1/reports/trends as SQL (reports: Trends); its rows are TrendsRow. Series and periods are
+ * POST /v1/reports/trends as SQL (docs/reports.md, Trends); its rows are TrendsRow. Series and periods are
  * positions; period -1 is the whole range.
  */
 export function compileTrends(options: Omit<TrendsContext, 'params'>): CompiledQuery {

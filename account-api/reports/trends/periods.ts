@@ -1,7 +1,12 @@
 import { wallClock } from '../../../audiences/conditions/time-zone.ts';
 import type { ReportRange } from '../range.ts';
 import { periodsOf } from '../retention/periods.ts';
-import type { TrendsRule } from './request.ts';
+import type { PeriodRule } from '../retention/request.ts';
+
+/** What a period is: an hour, or as in retention. */
+export interface TrendsRule extends Omit<PeriodRule, 'period'> {
+  period: PeriodRule['period'] | 'hour';
+}
 
 const HOUR = 3_600_000;
 /** More than any request may have. */

@@ -15,7 +15,7 @@ import {
   selectorRules,
   type Breakdown,
 } from '../selectors.ts';
-import { periodStartsOf } from './periods.ts';
+import { periodStartsOf, type TrendsRule } from './periods.ts';
 
 const MAX_SERIES = 6;
 /** Points of one series: a chart of more cannot be read. */
@@ -53,12 +53,6 @@ export interface TrendsSeries extends EventSelector {
   property: string | undefined;
 }
 
-export interface TrendsRule {
-  period: NonNullable<TrendsBody['period']>;
-  calendar: NonNullable<TrendsBody['calendar']>;
-  weekStart: NonNullable<TrendsBody['week_start']>;
-}
-
 export interface TrendsRequest {
   range: ReportRange;
   series: readonly TrendsSeries[];
@@ -68,7 +62,7 @@ export interface TrendsRequest {
   includeBots: boolean;
 }
 
-/** Body of POST /v1/reports/trends (reports: Trends). Unknown fields are ignored. */
+/** Body of POST /v1/reports/trends (docs/reports.md, Trends). Unknown fields are ignored. */
 export function parseTrends(body: unknown): Parsed<TrendsRequest> {
   return parsed(() => {
     const selectors = selectorRules({

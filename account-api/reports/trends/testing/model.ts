@@ -18,7 +18,7 @@ interface Counted {
   event: EventRow;
 }
 
-/** A literal implementation of (reports: Trends). The SQL is compared with it. */
+/** A literal implementation of (docs/reports.md, Trends). The SQL is compared with it. */
 export function trendsModel(
   dataset: Dataset,
   request: TrendsRequest,
