@@ -19,9 +19,9 @@ interface PathsOptions {
 }
 
 /**
- * POST /v1/reports/paths as SQL (docs/reports.md, Paths); its rows are PathsRow. Per person the events are
- * an array in their order; the path is the run after the first start, or before it, without
- * repetitions. Events past the limit of a place become OTHER, and the path ends there.
+ * POST /v1/reports/paths as SQL (docs/reports.md, Paths); its rows are PathsRow. The events of a
+ * person are an array in their order; the path is the run after the first start, or before it,
+ * without repetitions. Events past the limit of a place become OTHER, and the path ends there.
  */
 export function compilePaths({ request, accountId, merges }: PathsOptions): CompiledQuery {
   const params = new SqlParams();

@@ -28,8 +28,8 @@ const MERGED = [
 ];
 
 /**
- * POST /v1/reports/trends as SQL (docs/reports.md, Trends); its rows are TrendsRow. Series and periods are
- * positions; period -1 is the whole range.
+ * POST /v1/reports/trends as SQL (docs/reports.md, Trends); its rows are TrendsRow. Series and
+ * periods are positions; period -1 is the whole range.
  */
 export function compileTrends(options: Omit<TrendsContext, 'params'>): CompiledQuery {
   const { request } = options;

@@ -3,7 +3,7 @@ import { eventsByPerson, matches, type Dataset } from '../../testing/dataset.ts'
 import type { PathNode, PathsAnswer } from '../answer.ts';
 import type { PathsRequest } from '../request.ts';
 
-/** A literal implementation of (docs/reports.md, Paths), person by person. The SQL is compared with it. */
+/** Paths literally as docs/reports.md defines them. The SQL is compared with it. */
 export function pathsModel(dataset: Dataset, request: PathsRequest): Omit<PathsAnswer, 'meta'> {
   const paths = [...eventsByPerson(dataset, request).values()].flatMap((events) => {
     const path = pathOf(dataset, request, events);

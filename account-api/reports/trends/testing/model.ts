@@ -18,7 +18,7 @@ interface Counted {
   event: EventRow;
 }
 
-/** A literal implementation of (docs/reports.md, Trends). The SQL is compared with it. */
+/** Trends literally as docs/reports.md defines them. The SQL is compared with it. */
 export function trendsModel(
   dataset: Dataset,
   request: TrendsRequest,
