@@ -32,8 +32,9 @@ it('a wrong password is refused with a sentence, and guesses are throttled', asy
   const problem = page.getByRole('alert');
   for (let guess = 0; guess < 30; guess++) {
     await page.getByLabel('گذرواژه').fill(`wrong ${guess}`);
+    const answered = page.waitForResponse((answer) => answer.url().endsWith('/api/session'));
     await page.getByRole('button', { name: 'ورود', exact: true }).click();
-    await page.getByRole('button', { name: 'ورود', exact: true }).waitFor();
+    await answered;
     await problem.filter({ hasText: /./ }).waitFor();
     const text = await problem.innerText();
     if (text.includes('چند بار پیاپی')) return;

@@ -23,6 +23,21 @@ export function useActionName(): (action: string) => string {
     'campaign.submitted': t`فرستادن کمپین برای تأیید`,
     'campaign.approved': t`تأیید کمپین`,
     'campaign.sent': t`ارسال کمپین`,
+    'campaign.paused': t`مکث کمپین`,
+    'campaign.resumed': t`ادامهٔ کمپین`,
+    'campaign.cancelled': t`لغو کمپین`,
+    'campaign.changed': t`تغییر کمپین`,
+    'message_template.created': t`ساختن قالب`,
+    'message_template.changed': t`نسخهٔ تازهٔ قالب`,
+    'message_sender.saved': t`تنظیم فرستندهٔ پیام`,
+    'account.created': t`ساختن حساب`,
+    'account.changed': t`تغییر حساب`,
+    'integration.saved': t`ذخیرهٔ وب‌هوک`,
+    'integration.enabled': t`روشن کردن وب‌هوک`,
+    'integration.disabled': t`خاموش کردن وب‌هوک`,
+    'relay.saved': t`ذخیرهٔ رله`,
+    'relay.deleted': t`حذف رله`,
+    'relay.retried': t`تلاش دوبارهٔ رله`,
   };
   return (action) => names[action] ?? action;
 }

@@ -13,6 +13,7 @@ import { Page } from '../../shared/ui/page.tsx';
 import { Banner, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { Table } from '../../shared/ui/table.tsx';
 import { Tag } from '../../shared/ui/tag.tsx';
+import styles from './me-page.module.css';
 
 interface OwnSession {
   id: string;
@@ -60,36 +61,38 @@ function PasswordCard() {
           <Trans>گذرواژه تغییر کرد و نشست‌های دیگر شما پایان یافتند.</Trans>
         </Banner>
       ) : null}
-      <Form
-        action={<Trans>تغییر گذرواژه</Trans>}
-        isBusy={change.isPending}
-        error={isWrong ? undefined : change.error}
-        onSubmit={() => change.mutate()}
-      >
-        <TextField
-          label={<Trans>گذرواژهٔ کنونی</Trans>}
-          type="password"
-          dir="ltr"
-          autoComplete="current-password"
-          required
-          value={current}
-          error={isWrong ? <Trans>گذرواژهٔ کنونی درست نیست.</Trans> : undefined}
-          onChange={(event) => setCurrent(event.target.value)}
-        />
-        <TextField
-          label={<Trans>گذرواژهٔ تازه</Trans>}
-          hint={
-            <Trans>دست‌کم {count(MIN_LENGTH)} نویسه؛ جمله‌ای که تنها شما می‌دانید خوب است.</Trans>
-          }
-          type="password"
-          dir="ltr"
-          autoComplete="new-password"
-          minLength={MIN_LENGTH}
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-      </Form>
+      <div className={styles['narrow']}>
+        <Form
+          action={<Trans>تغییر گذرواژه</Trans>}
+          isBusy={change.isPending}
+          error={isWrong ? undefined : change.error}
+          onSubmit={() => change.mutate()}
+        >
+          <TextField
+            label={<Trans>گذرواژهٔ کنونی</Trans>}
+            type="password"
+            dir="ltr"
+            autoComplete="current-password"
+            required
+            value={current}
+            error={isWrong ? <Trans>گذرواژهٔ کنونی درست نیست.</Trans> : undefined}
+            onChange={(event) => setCurrent(event.target.value)}
+          />
+          <TextField
+            label={<Trans>گذرواژهٔ تازه</Trans>}
+            hint={
+              <Trans>دست‌کم {count(MIN_LENGTH)} نویسه؛ جمله‌ای که تنها شما می‌دانید خوب است.</Trans>
+            }
+            type="password"
+            dir="ltr"
+            autoComplete="new-password"
+            minLength={MIN_LENGTH}
+            required
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        </Form>
+      </div>
     </Card>
   );
 }

@@ -37,7 +37,11 @@ export function StartCard({ start }: { start: Start }) {
           <span className={styles['quiet']}>
             <Trans>کلید را به جای WRITE_KEY بگذارید و این فرمان را اجرا کنید:</Trans>
           </span>
-          {has_events ? null : <CodeBlock label={t`فرمان نمونه`} text={snippet(url)} />}
+          {has_events ? null : (
+            <div className={styles['command']}>
+              <CodeBlock label={t`فرمان نمونه`} text={snippet(url)} />
+            </div>
+          )}
         </Step>
         <Step at={3} isDone={has_report} title={<Trans>نخستین قیف را بسازید و ذخیره کنید</Trans>}>
           <Link

@@ -67,7 +67,9 @@ function Triangle({
 }) {
   const { t } = useLingui();
   const { count, digits } = useFormat();
-  const columns = Math.max(0, ...cohorts.map(({ returned }) => returned.length));
+  // Nobody had started yet: such rows say nothing.
+  const first = cohorts.findIndex(({ size }) => size > 0);
+  const columns = Math.max(0, ...cohorts.slice(first).map(({ returned }) => returned.length));
   return (
     <div className={styles['scroll']} role="group" aria-label={t`مثلث بازگشت`} tabIndex={0}>
       <table className={styles['table']}>
@@ -87,20 +89,22 @@ function Triangle({
           </tr>
         </thead>
         <tbody>
-          {cohorts.map((cohort, row) => (
-            <tr key={cohort.start}>
-              <th scope="row">{digits(cohort.start.replaceAll('-', '/'))}</th>
-              <td>
-                <PeopleLink
-                  definition={{ retention: request, cohort: row }}
-                  label={count(cohort.size)}
-                />
-              </td>
-              {cohort.returned.map((returned, at) => (
-                <Cell key={at} {...{ cohort, returned, at, row, request }} />
-              ))}
-            </tr>
-          ))}
+          {cohorts.map((cohort, row) =>
+            row < first ? null : (
+              <tr key={cohort.start}>
+                <th scope="row">{digits(cohort.start.replaceAll('-', '/'))}</th>
+                <td>
+                  <PeopleLink
+                    definition={{ retention: request, cohort: row }}
+                    label={count(cohort.size)}
+                  />
+                </td>
+                {cohort.returned.map((returned, at) => (
+                  <Cell key={at} {...{ cohort, returned, at, row, request }} />
+                ))}
+              </tr>
+            ),
+          )}
         </tbody>
       </table>
     </div>
@@ -140,7 +144,8 @@ function Cell({
 }
 
 /** The share of all cohorts that had a whole period so long after their start. */
-function curveOf(cohorts: readonly Cohort[]): (number | null)[] {
+function curveOf(all: readonly Cohort[]): (number | null)[] {
+  const cohorts = all.filter(({ size }) => size > 0);
   const columns = Math.max(0, ...cohorts.map(({ returned }) => returned.length));
   return Array.from({ length: columns }, (_, at) => {
     const whole = cohorts.filter(

@@ -91,10 +91,13 @@ function Plot({
 }: Props & { height: number; width: number }) {
   const [active, setActive] = useState<number>();
   const isRtl = currentLanguage() === 'fa';
-  const highest = Math.max(1, ...series.flatMap(({ values }) => values.map((one) => one ?? 0)));
+  const highest = Math.max(0, ...series.flatMap(({ values }) => values.map((one) => one ?? 0)));
   const lowest = Math.min(0, ...series.flatMap(({ values }) => values.map((one) => one ?? 0)));
   const [start, end] = [MARGIN.axis, width - MARGIN.end];
-  const y = scaleLinear([lowest, highest], [height - MARGIN.bottom, MARGIN.top]).nice(4);
+  const y = scaleLinear(
+    [lowest, highest > lowest ? highest : lowest + 1],
+    [height - MARGIN.bottom, MARGIN.top],
+  ).nice(4);
   const along = (at: number) => {
     const step = (end - start) / Math.max(1, kind === 'bars' ? labels.length : labels.length - 1);
     const place = start + (kind === 'bars' ? at + 0.5 : at) * step;
