@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { findChromium } from '../integration/browser/find-chromium.ts';
 import { createAccount, readyStack, type TestAccount } from '../support/stack.ts';
 import { enter } from '../contract/control/panel.ts';
 
@@ -15,7 +16,7 @@ export interface Opened {
 /** One Chromium; `--no-sandbox` because tests run as root in containers. */
 export function launch(): Promise<Browser> {
   return chromium.launch({
-    executablePath: process.env['CHROME_PATH'] ?? '/usr/bin/chromium',
+    executablePath: findChromium(process.env),
     args: ['--no-sandbox'],
   });
 }

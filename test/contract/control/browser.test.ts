@@ -28,6 +28,9 @@ afterAll(async () => {
   foreign.close();
 });
 
+/** A page of the panel's origin that sends nothing by itself: an answer of its own in JSON. */
+const panelPage = () => `${readyStack().panel_url}/api`;
+
 interface Sending {
   method: string;
   path: string;
@@ -73,7 +76,7 @@ const relay = { name: 'n', url: 'https://x.example', events: [], filters: [], en
 describe('in a browser', () => {
   it('the page of the panel signs in, works and signs out, and its scripts never see the cookie', async () => {
     const context = await browser.newContext();
-    const { page, send } = await open(context, readyStack().panel_url);
+    const { page, send } = await open(context, panelPage());
     expect(await send({ method: 'GET', path: '/api/session' })).toBe(401);
     expect(await send({ method: 'POST', path: '/api/session', body: credentials() })).toBe(200);
     const cookie = (await context.cookies()).find(({ name }) => name === 'service_session');
@@ -98,7 +101,7 @@ describe('in a browser', () => {
     'a page of %s changes nothing, signed in or not',
     async (host) => {
       const context = await browser.newContext();
-      const own = await open(context, readyStack().panel_url);
+      const own = await open(context, panelPage());
       const other = await open(
         context,
         `http://${host}:${(foreign.address() as AddressInfo).port}/`,
