@@ -32,6 +32,7 @@ export const PAGES = [
   { path: '/integrations', permission: 'settings.read' },
   { path: '/quality', permission: 'event.read' },
   { path: '/on-call', permission: 'settings.read' },
+  { path: '/settings', permission: 'settings.read' },
   { path: '/settings/members', permission: 'member.read' },
   { path: '/settings/keys', permission: 'apikey.read' },
   { path: '/settings/audit', permission: 'audit.read' },

@@ -27,6 +27,7 @@ import {
   removeSavedReport,
   replaceSavedReport,
 } from '../saved-reports/handlers.ts';
+import { changeMessageSettings, getSettings } from '../settings/handlers.ts';
 import { getUsage } from '../usage/handlers.ts';
 import type { ControlRoute } from './route.ts';
 
@@ -72,6 +73,13 @@ export const panelRoutes: readonly ControlRoute[] = [
   },
   { ...get, path: '/v1/people/{id}', permission: 'profile.read', handler: getPerson },
   { ...get, path: '/v1/people/{id}/events', permission: 'profile.read', handler: getTimeline },
+  { ...get, path: '/v1/settings', permission: 'settings.read', handler: getSettings },
+  {
+    ...put,
+    path: '/v1/settings/messages',
+    permission: 'settings.write',
+    handler: changeMessageSettings,
+  },
   { ...get, path: '/v1/on-call', permission: 'settings.read', handler: getOnCall },
   { ...get, path: '/v1/start', permission: 'event.read', handler: getStart },
   { ...get, path: '/v1/members', permission: members.read, handler: listMembers },

@@ -53,6 +53,7 @@ const GROUPS: readonly Group[] = [
   {
     label: msg`حساب`,
     entries: [
+      { to: '/settings', label: msg`تنظیمات`, icon: 'settings' },
       { to: '/settings/members', label: msg`اعضا`, icon: 'person' },
       { to: '/settings/keys', label: msg`کلیدها`, icon: 'key' },
       { to: '/settings/usage', label: msg`مصرف و سهمیه`, icon: 'gauge' },

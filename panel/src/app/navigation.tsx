@@ -20,7 +20,7 @@ export function Navigation({ label }: { label: string }) {
                 <Link
                   to={to}
                   className={styles['link']}
-                  activeOptions={{ includeSearch: false, exact: to === '/' }}
+                  activeOptions={{ includeSearch: false, exact: to === '/' || to === '/settings' }}
                 >
                   <Icon name={icon} />
                   {i18n._(text)}

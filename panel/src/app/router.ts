@@ -192,6 +192,13 @@ const routes = [
     ),
   }),
   createRoute({
+    ...member('/settings', 'settings'),
+    component: lazyRouteComponent(
+      () => import('../features/settings/settings-page.tsx'),
+      'SettingsPage',
+    ),
+  }),
+  createRoute({
     ...member('/settings/keys', 'keys'),
     component: lazyRouteComponent(() => import('../features/keys/keys-page.tsx'), 'KeysPage'),
   }),

@@ -16,6 +16,7 @@ const PATHS = {
   trends: 'M4 18 9 11l4 4 7-10M15 5h5v5',
   paths: 'M5 5v5a4 4 0 0 0 4 4h6a4 4 0 0 1 4 4v1M5 10v9M16 16l3 3 3-3',
   template: 'M5 4h14v16H5zM8 8h8M8 12h8M8 16h5',
+  settings: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 4.5v5M9 14.5v5',
   send: 'M3 11.5 21 4l-7 17-3-7z',
   link: 'M9.5 14.5l5-5M8 11l-2.5 2.5a3.5 3.5 0 0 0 5 5L13 16M16 13l2.5-2.5a3.5 3.5 0 0 0-5-5L11 8',
   download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
