@@ -8,6 +8,7 @@ import { Button } from '../../shared/ui/button.tsx';
 import { ConfirmDialog } from '../../shared/ui/dialog.tsx';
 import { ProblemText } from '../../shared/ui/states.tsx';
 import type { Campaign, CampaignStatus } from './queries.ts';
+import { RecurrenceDialog } from './recurrence-dialog.tsx';
 import styles from './campaigns.module.css';
 
 type Command = 'submit' | 'approve' | 'send' | 'pause' | 'resume' | 'cancel';
@@ -44,11 +45,14 @@ const OFFERS: readonly Offer[] = [
   },
 ];
 
+const ENDED: readonly CampaignStatus[] = ['sent', 'cancelled', 'failed'];
+
 /** What can be done with a campaign in its state. */
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
   const may = useMay();
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState<Command>();
+  const [isRecurring, setRecurring] = useState(false);
   const change = useMutation({
     mutationFn: (command: Command) =>
       api(`/v1/campaigns/${campaign.id}/${command}`, { method: 'POST' }),
@@ -75,6 +79,14 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
           {NAMES[command]}
         </Button>
       ))}
+      {may('campaign.send') && !ENDED.includes(campaign.status) ? (
+        <Button onClick={() => setRecurring(true)}>
+          <Trans>تناوب</Trans>
+        </Button>
+      ) : null}
+      {isRecurring ? (
+        <RecurrenceDialog campaign={campaign} onClose={() => setRecurring(false)} />
+      ) : null}
       {change.error && !asking ? (
         <p role="alert" className={styles['problem']}>
           <ProblemText error={change.error} />

@@ -3,14 +3,17 @@ import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/r
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
+import { useToday } from '../../shared/format/use-now.ts';
 import { numberIn } from '../../shared/report/condition.ts';
 import { Dialog } from '../../shared/ui/dialog.tsx';
-import { SelectField, TextField } from '../../shared/ui/field.tsx';
+import { CheckField, SelectField, TextField } from '../../shared/ui/field.tsx';
 import { Form } from '../../shared/ui/form.tsx';
 import { Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { useChannelName } from './campaign-status.tsx';
 import { templatesQuery, type Template } from './queries.ts';
 import { TemplatePreview } from './template-preview.tsx';
+import { WhenField } from './when-field.tsx';
+import { instantOf } from './when.ts';
 
 const segmentsQuery = queryOptions({
   queryKey: ['segments'],
@@ -61,6 +64,9 @@ function CampaignForm({
   const [templateId, setTemplateId] = useState(String(templates[0]?.id ?? ''));
   const [segmentId, setSegmentId] = useState(String(segments[0]?.id ?? ''));
   const [control, setControl] = useState('0');
+  const today = useToday();
+  const [isScheduled, setScheduled] = useState(false);
+  const [when, setWhen] = useState({ day: today + 1, time: '10:00' });
   const template = templates.find(({ id }) => String(id) === templateId);
   const make = useMutation({
     mutationFn: () =>
@@ -72,6 +78,7 @@ function CampaignForm({
           template_id: Number(templateId),
           segment_id: Number(segmentId),
           control_percent: numberIn(control) ?? 0,
+          ...(isScheduled ? { scheduled_at: instantOf(when) } : {}),
         },
       }),
     onSuccess: async ({ id }) => {
@@ -118,6 +125,12 @@ function CampaignForm({
         value={control}
         onChange={(event) => setControl(event.target.value)}
       />
+      <CheckField
+        label={<Trans>در زمانی معین فرستاده شود</Trans>}
+        isChecked={isScheduled}
+        onChange={setScheduled}
+      />
+      {isScheduled ? <WhenField value={when} onChange={setWhen} /> : null}
     </Form>
   );
 }
