@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildPanel } from './build.ts';
+import { PAGES } from './pages.ts';
 
 /** kB is 1,024 bytes, of JavaScript and compressed with gzip. */
 const KB = 1024;
@@ -92,6 +93,18 @@ describe('the JavaScript of the panel', () => {
 });
 
 describe('the documents of the panel', () => {
+  it('know the files of every page, and that they exist', async () => {
+    const text = await readFile(join(folder, 'preloads.fa.json'), 'utf8');
+    const preloads = JSON.parse(text) as Record<string, string[]>;
+    const names = await readdir(join(folder, 'assets'));
+    const pages = PAGES.filter((page) => !('isPublic' in page));
+    expect(Object.keys(preloads)).toEqual(pages.map(({ path }) => path));
+    for (const files of Object.values(preloads)) {
+      expect(files.length).toBeGreaterThan(2);
+      for (const file of files) expect(names).toContain(file.replace('assets/', ''));
+    }
+  });
+
   it.each(['fa', 'en'])(
     '%s: have no inline script or style and ask no other host',
     async (language) => {

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { build } from 'vite';
 import { compressFiles } from './compress.ts';
-import { documentsOf } from './documents.ts';
+import { documentsOf, preloadsOf } from './documents.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..');
 /** What the built files depend on. */
@@ -28,8 +28,8 @@ export async function buildPanel(folder: string): Promise<'built' | 'unchanged'>
       build: { outDir: draft },
       logLevel: 'warn',
     });
-    for (const [name, text] of Object.entries(await documentsOf(draft)))
-      await writeFile(join(draft, name), text);
+    const written = { ...(await documentsOf(draft)), ...(await preloadsOf(draft)) };
+    for (const [name, text] of Object.entries(written)) await writeFile(join(draft, name), text);
     await compressFiles(draft);
     await writeFile(join(draft, HASH_FILE), sources);
     await rm(folder, { recursive: true, force: true });

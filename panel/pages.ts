@@ -4,6 +4,8 @@ import type { Permission } from '../platform/permissions.ts';
 export interface PanelPage {
   /** Parameters as `$name`, as the router writes them. */
   path: string;
+  /** In panel/src/features: its code, which the document of the page preloads. */
+  module?: string;
   /** Undefined: every member may open it. */
   permission?: Permission;
   /** Nobody is signed in yet. */
@@ -13,31 +15,31 @@ export interface PanelPage {
 /** Every page. The control plane answers 404 for other paths, and 403 without the permission. */
 export const PAGES = [
   { path: '/sign-in', isPublic: true },
-  { path: '/' },
-  { path: '/live', permission: 'event.read' },
-  { path: '/reports/funnel', permission: 'analytics.read' },
-  { path: '/reports/retention', permission: 'analytics.read' },
-  { path: '/reports/trends', permission: 'analytics.read' },
-  { path: '/reports/paths', permission: 'analytics.read' },
-  { path: '/reports/saved', permission: 'analytics.read' },
-  { path: '/people', permission: 'profile.read' },
-  { path: '/people/$id', permission: 'profile.read' },
-  { path: '/segments', permission: 'segment.read' },
-  { path: '/segments/new', permission: 'segment.write' },
-  { path: '/segments/$id', permission: 'segment.read' },
-  { path: '/campaigns', permission: 'campaign.read' },
-  { path: '/campaigns/$id', permission: 'campaign.read' },
-  { path: '/templates', permission: 'template.read' },
-  { path: '/exports', permission: 'data.export' },
-  { path: '/integrations', permission: 'settings.read' },
-  { path: '/quality', permission: 'event.read' },
-  { path: '/on-call', permission: 'settings.read' },
-  { path: '/settings', permission: 'settings.read' },
-  { path: '/settings/members', permission: 'member.read' },
-  { path: '/settings/keys', permission: 'apikey.read' },
-  { path: '/settings/audit', permission: 'audit.read' },
-  { path: '/settings/usage', permission: 'billing.read' },
-  { path: '/me' },
+  { path: '/', module: 'overview/overview-page' },
+  { path: '/live', module: 'live/live-page', permission: 'event.read' },
+  { path: '/reports/funnel', module: 'funnel/funnel-page', permission: 'analytics.read' },
+  { path: '/reports/retention', module: 'retention/retention-page', permission: 'analytics.read' },
+  { path: '/reports/trends', module: 'trends/trends-page', permission: 'analytics.read' },
+  { path: '/reports/paths', module: 'paths/paths-page', permission: 'analytics.read' },
+  { path: '/reports/saved', module: 'saved/saved-page', permission: 'analytics.read' },
+  { path: '/people', module: 'people/people-page', permission: 'profile.read' },
+  { path: '/people/$id', module: 'people/person-page', permission: 'profile.read' },
+  { path: '/segments', module: 'segments/segments-page', permission: 'segment.read' },
+  { path: '/segments/new', module: 'segments/segment-page', permission: 'segment.write' },
+  { path: '/segments/$id', module: 'segments/segment-page', permission: 'segment.read' },
+  { path: '/campaigns', module: 'campaigns/campaigns-page', permission: 'campaign.read' },
+  { path: '/campaigns/$id', module: 'campaigns/campaign-page', permission: 'campaign.read' },
+  { path: '/templates', module: 'campaigns/templates-page', permission: 'template.read' },
+  { path: '/exports', module: 'exports/exports-page', permission: 'data.export' },
+  { path: '/integrations', module: 'integrations/integrations-page', permission: 'settings.read' },
+  { path: '/quality', module: 'quality/quality-page', permission: 'event.read' },
+  { path: '/on-call', module: 'on-call/on-call-page', permission: 'settings.read' },
+  { path: '/settings', module: 'settings/settings-page', permission: 'settings.read' },
+  { path: '/settings/members', module: 'members/members-page', permission: 'member.read' },
+  { path: '/settings/keys', module: 'keys/keys-page', permission: 'apikey.read' },
+  { path: '/settings/audit', module: 'audit/audit-page', permission: 'audit.read' },
+  { path: '/settings/usage', module: 'usage/usage-page', permission: 'billing.read' },
+  { path: '/me', module: 'me/me-page' },
 ] as const satisfies readonly PanelPage[];
 
 export type PagePath = (typeof PAGES)[number]['path'];

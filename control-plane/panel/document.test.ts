@@ -2,12 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { answerDocument } from './document.ts';
 
 const documents = {
-  fa: '<html lang="fa" dir="rtl"><meta property="csp-nonce" nonce="" />',
-  en: '<html lang="en" dir="ltr"><meta property="csp-nonce" nonce="" />',
+  fa: '<html lang="fa" dir="rtl"><head><meta property="csp-nonce" nonce="" /></head>',
+  en: '<html lang="en" dir="ltr"><head><meta property="csp-nonce" nonce="" /></head>',
+};
+const preloads = {
+  fa: {
+    '/': ['assets/overview.js', 'assets/overview.css'],
+    '/segments/$id': ['assets/segment.js'],
+  },
+  en: {},
 };
 
 function answer(path: string, { cookie, role }: { cookie?: string; role?: 'viewer' } = {}) {
-  const { status, headers, body } = answerDocument({ path, cookie, role }, { documents });
+  const { status, headers, body } = answerDocument({ path, cookie, role }, { documents, preloads });
   return { status, headers: headers as Record<string, string>, text: String(body) };
 }
 
@@ -32,6 +39,14 @@ describe('the document of a page', () => {
     ['/segments/7/more', 'viewer', 404],
   ] as const)('of %s for %s has the status %i', (path, role, status) => {
     expect(answer(path, role ? { role } : {}).status).toBe(status);
+  });
+
+  it('preloads what the page needs, for whoever is signed in', () => {
+    const { text } = answer('/', { role: 'viewer' });
+    expect(text).toContain('<link rel="modulepreload" crossorigin href="/assets/overview.js" />');
+    expect(text).toContain('as="style" crossorigin href="/assets/overview.css"');
+    expect(answer('/segments/7', { role: 'viewer' }).text).toContain('/assets/segment.js');
+    expect(answer('/').text).not.toContain('/assets/');
   });
 
   it('allows nothing inline and no other host, and its nonce is new each time', () => {

@@ -37,7 +37,7 @@ interface DocumentRequest {
  */
 export function answerDocument(
   { path, cookie, role }: DocumentRequest,
-  { documents }: Pick<PanelFiles, 'documents'>,
+  { documents, preloads }: Pick<PanelFiles, 'documents' | 'preloads'>,
 ): RenderedAnswer {
   const nonce = randomBytes(16).toString('base64');
   const headers = {
@@ -48,12 +48,22 @@ export function answerDocument(
   };
   if (!documents) return { status: 503, headers, body: Buffer.from(NOT_BUILT) };
   const theme = cookieValue(cookie, 'theme');
-  const html = documents[cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa']
+  const language = cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa';
+  // Nobody is signed in: the page will be sign-in, which the document has whole.
+  const needed = role === undefined ? [] : (preloads[language][pageOf(path)?.path ?? ''] ?? []);
+  const html = documents[language]
+    .replace('</head>', `${needed.map(linkTo).join('')}</head>`)
     .replace('nonce=""', `nonce="${nonce}"`)
     .replace(/(<html [^>]*)>/, (root: string, start: string) =>
       theme === 'dark' || theme === 'light' ? `${start} data-theme="${theme}">` : root,
     );
   return { status: statusOf(path, role), headers, body: Buffer.from(html) };
+}
+
+function linkTo(file: string): string {
+  return file.endsWith('.css')
+    ? `<link rel="preload" as="style" crossorigin href="/${file}" />`
+    : `<link rel="modulepreload" crossorigin href="/${file}" />`;
 }
 
 function statusOf(path: string, role: Role | undefined): number {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import type { Preloads } from '../../panel/documents.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -36,6 +37,8 @@ export interface PanelFiles {
   ): RenderedAnswer | undefined;
   /** index.html in a language; undefined: the panel is not built. */
   documents: Readonly<Record<'fa' | 'en', string>> | undefined;
+  /** What a member's page needs besides its document. */
+  preloads: Readonly<Record<'fa' | 'en', Preloads>>;
 }
 
 /** Reads what panel/build.ts wrote. A folder that does not exist is a panel without files. */
@@ -55,7 +58,13 @@ export function readPanelFiles(folder: string): PanelFiles {
     documents: names.includes('index.fa.html')
       ? { fa: textOf(folder, 'index.fa.html'), en: textOf(folder, 'index.en.html') }
       : undefined,
+    preloads: { fa: preloadsIn(folder, names, 'fa'), en: preloadsIn(folder, names, 'en') },
   };
+}
+
+function preloadsIn(folder: string, names: readonly string[], language: 'fa' | 'en'): Preloads {
+  const name = `preloads.${language}.json`;
+  return names.includes(name) ? (JSON.parse(textOf(folder, name)) as Preloads) : {};
 }
 
 function namesIn(folder: string): string[] {

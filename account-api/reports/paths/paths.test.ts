@@ -21,7 +21,10 @@ describe('the request of paths', () => {
     ['eleven events', { limit: 11 }],
     ['a window of two months', { window_seconds: 60 * 86_400 }],
     ['another direction', { direction: 'around' }],
-    ['eleven filters', { filters: Array.from({ length: 11 }, () => ({ property: 'p', op: 'is_set' })) }],
+    [
+      'eleven filters',
+      { filters: Array.from({ length: 11 }, () => ({ property: 'p', op: 'is_set' })) },
+    ],
   ])('is refused with %s', (_, change) => {
     expect(parsePaths({ ...body, ...change }).ok).toBe(false);
   });

@@ -8,11 +8,26 @@ const trends = { series: [{ event: 'a' }], ...range };
 
 describe('the people behind a number', () => {
   it.each([
-    [{ funnel, step: 1 }, { kind: 'funnel', step: 1, isLost: false }],
-    [{ funnel, step: 2, lost: true }, { kind: 'funnel', step: 2, isLost: true }],
-    [{ retention, cohort: 0 }, { kind: 'retention', cohort: 0, period: undefined }],
-    [{ retention, cohort: 1, period: 3 }, { kind: 'retention', cohort: 1, period: 3 }],
-    [{ trends, series: 0, period: 1 }, { kind: 'trends', series: 0, period: 1 }],
+    [
+      { funnel, step: 1 },
+      { kind: 'funnel', step: 1, isLost: false },
+    ],
+    [
+      { funnel, step: 2, lost: true },
+      { kind: 'funnel', step: 2, isLost: true },
+    ],
+    [
+      { retention, cohort: 0 },
+      { kind: 'retention', cohort: 0, period: undefined },
+    ],
+    [
+      { retention, cohort: 1, period: 3 },
+      { kind: 'retention', cohort: 1, period: 3 },
+    ],
+    [
+      { trends, series: 0, period: 1 },
+      { kind: 'trends', series: 0, period: 1 },
+    ],
   ])('are named by a report and a place in its answer: %j', (body, request) => {
     expect(parsePeople(body)).toMatchObject({ ok: true, request });
   });
