@@ -3,11 +3,13 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { api } from '../../shared/api/request.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
+import { useMay } from '../../shared/session/session.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/card.tsx';
 import { Page } from '../../shared/ui/page.tsx';
 import { Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { AddressesCard, MessagesCard, NamesCard, ProfileCard } from './person-cards.tsx';
+import { OperatorCard } from './operator-card.tsx';
 import type { Person, TimelinePage } from './person.ts';
 import styles from './people.module.css';
 
@@ -16,6 +18,7 @@ const route = getRouteApi('/member/people/$id');
 /** A person: names, traits, addresses, messages and everything they did. */
 export function PersonPage() {
   const { t } = useLingui();
+  const may = useMay();
   const { id } = route.useParams();
   const path = encodeURIComponent(id);
   const { data, error, refetch } = useQuery({
@@ -36,6 +39,7 @@ export function PersonPage() {
             <AddressesCard addresses={data.addresses} />
             <MessagesCard messages={data.messages} />
           </div>
+          {may('settings.write') ? <OperatorCard person={data} /> : null}
           <Timeline id={id} />
         </>
       )}
