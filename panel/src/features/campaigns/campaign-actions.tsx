@@ -8,6 +8,7 @@ import { Button } from '../../shared/ui/button.tsx';
 import { ConfirmDialog } from '../../shared/ui/dialog.tsx';
 import { ProblemText } from '../../shared/ui/states.tsx';
 import type { Campaign, CampaignStatus } from './queries.ts';
+import { Reach } from './reach.tsx';
 import { RecurrenceDialog } from './recurrence-dialog.tsx';
 import styles from './campaigns.module.css';
 
@@ -103,7 +104,10 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
           onClose={() => setAsking(undefined)}
         >
           {asking === 'send' ? (
-            <Trans>پیام‌ها به همهٔ اشخاص این مخاطب فرستاده می‌شوند و بازگشت ندارد.</Trans>
+            <>
+              <Reach campaign={campaign} />
+              <Trans>پیام‌ها به همهٔ اشخاص این مخاطب فرستاده می‌شوند و بازگشت ندارد.</Trans>
+            </>
           ) : (
             <Trans>پیام‌هایی که هنوز فرستاده نشده‌اند کنار گذاشته می‌شوند و بازگشت ندارد.</Trans>
           )}
