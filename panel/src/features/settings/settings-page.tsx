@@ -172,7 +172,8 @@ function Senders({ senders }: { senders: readonly Sender[] }) {
     return (
       <Empty title={<Trans>هنوز فرستنده‌ای نیست</Trans>}>
         <Trans>
-          فرستنده و رازهای آن را مهندس شما با «admin channel» تنظیم می‌کند؛ رازها اینجا دیده نمی‌شوند.
+          فرستنده و رازهای آن را مهندس شما با «admin channel» تنظیم می‌کند؛ رازها اینجا دیده
+          نمی‌شوند.
         </Trans>
       </Empty>
     );
