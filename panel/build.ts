@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { build } from 'vite';
 import { compressFiles } from './compress.ts';
 import { documentsOf, preloadsOf } from './documents.ts';
 
@@ -23,6 +22,8 @@ export async function buildPanel(folder: string): Promise<'built' | 'unchanged'>
   try {
     // Vite leaves one that is set, and libraries are larger and slower in any other.
     process.env['NODE_ENV'] = 'production';
+    // Only here: a start that finds the panel built does not wait for a bundler.
+    const { build } = await import('vite');
     await build({
       configFile: join(import.meta.dirname, 'vite.config.ts'),
       build: { outDir: draft },
@@ -32,12 +33,32 @@ export async function buildPanel(folder: string): Promise<'built' | 'unchanged'>
     for (const [name, text] of Object.entries(written)) await writeFile(join(draft, name), text);
     await compressFiles(draft);
     await writeFile(join(draft, HASH_FILE), sources);
-    await rm(folder, { recursive: true, force: true });
-    await rename(draft, folder);
+    await replaceFolder(folder, draft);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
   return 'built';
+}
+
+/** Another start may do the same at the same time: the last one wins. */
+async function replaceFolder(folder: string, draft: string): Promise<void> {
+  const former = `${draft}.former`;
+  for (let tries = 0; ; tries++) {
+    try {
+      await rename(folder, former);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    try {
+      await rename(draft, folder);
+      break;
+    } catch (error) {
+      // It is there again.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || tries === 10) throw error;
+    } finally {
+      await rm(former, { recursive: true, force: true });
+    }
+  }
 }
 
 async function hashSources(): Promise<string> {
