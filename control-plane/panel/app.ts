@@ -18,6 +18,7 @@ import {
 import { StoreUnavailable } from '../store.ts';
 import { answerDocument } from './document.ts';
 import type { PanelFiles } from './files.ts';
+import { answerMailPreview } from './mail-preview.ts';
 import {
   changePassword,
   endSession,
@@ -156,6 +157,7 @@ export function buildPanel(options: PanelOptions): FastifyInstance {
         });
       }),
     },
+    { methods: ['GET'], path: '/mail-preview', serve: () => Promise.resolve(answerMailPreview()) },
     {
       methods: ['GET'],
       path: '/*',

@@ -121,6 +121,30 @@ it('events are seen live, and can be filtered and paused', async () => {
   expect(await page.getByRole('button', { name: 'order_completed' }).count()).toBe(0);
 });
 
+it('an e-mail is previewed with its own styles, and neither runs nor loads anything', async () => {
+  const { page } = await opened();
+  const loaded: string[] = [];
+  await page.route('https://elsewhere.example/**', async (route) => {
+    loaded.push(route.request().url());
+    await route.fulfill({ contentType: 'image/gif', body: '' });
+  });
+  await page.goto('/templates');
+  await page.getByRole('button', { name: 'قالب تازه' }).first().click();
+  const html = [
+    '<style>p { color: rgb(1, 2, 3) }</style><p style="margin-top: 7px">سلام</p>',
+    '<img src="https://elsewhere.example/seen.gif" onerror="document.title = \'ran\'">',
+  ];
+  await page.getByLabel('متن HTML').fill(html.join(''));
+  const text = page.frameLocator('iframe').getByText('سلام');
+  await text.waitFor();
+  const style = "getComputedStyle(document.querySelector('p'))";
+  const shown = await page
+    .frames()[1]
+    ?.evaluate(`[${style}.color, ${style}.marginTop, document.title]`);
+  expect(shown).toEqual(['rgb(1, 2, 3)', '7px', '']);
+  expect(loaded).toEqual([]);
+});
+
 it('the main way to a report works with the keyboard alone', async () => {
   const { page } = await opened();
   await page.goto('/reports/funnel');

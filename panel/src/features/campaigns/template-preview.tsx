@@ -1,5 +1,6 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFormat } from '../../shared/format/use-format.ts';
+import { MailFrame } from './mail-frame.tsx';
 import type { Template } from './queries.ts';
 import { smsSegments } from './sms-segments.ts';
 import styles from './campaigns.module.css';
@@ -14,11 +15,7 @@ export function TemplatePreview({ template }: { template: Pick<Template, 'channe
     return (
       <figure className={styles['mail']} aria-label={t`پیش‌نمایش ایمیل`}>
         <figcaption dir="auto">{subject}</figcaption>
-        {html === '' ? (
-          <p dir="auto">{text}</p>
-        ) : (
-          <iframe title={t`متن ایمیل`} sandbox="" srcDoc={html} className={styles['frame']} />
-        )}
+        {html === '' ? <p dir="auto">{text}</p> : <MailFrame html={html} />}
       </figure>
     );
   const sms = channel === 'sms' ? smsSegments(text) : undefined;
