@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PAGES, type PanelPage } from '../../panel/pages.ts';
 import { enter } from '../contract/control/panel.ts';
-import { launch, open, panelAccount, violations, type PanelAccount } from './panel.ts';
+import { launch, open, panelAccount, violations, type Opened, type PanelAccount } from './panel.ts';
 
 let browser: Browser;
 let account: PanelAccount;
@@ -18,15 +18,26 @@ const pages: readonly PanelPage[] = PAGES;
 const shown = pages.filter(({ path, isPublic }) => !isPublic && !path.includes('$'));
 
 describe.each(['fa', 'en'] as const)('in %s, on an account without events', (language) => {
-  it.each(shown.map(({ path }) => path))('%s has no violation of axe', async (path) => {
-    const { page, context, complaints } = await open(browser, { session: account.owner, language });
-    await page.goto(path);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForLoadState('networkidle');
-    expect(await violations(page)).toEqual([]);
-    expect(complaints).toEqual([]);
-    await context.close();
+  let opened: Opened;
+  beforeAll(async () => {
+    opened = await open(browser, { session: account.owner, language });
   });
+  afterAll(() => opened.context.close());
+
+  it.each(shown.map(({ path }) => path))(
+    '%s has no violation of axe, light and dark',
+    async (path) => {
+      const { page, complaints } = opened;
+      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => page.getByText(/در حال خواندن|Loading/).count()).toBe(0);
+      expect(await violations(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await violations(page, ['color-contrast'])).toEqual([]);
+      expect(complaints.splice(0)).toEqual([]);
+    },
+  );
 });
 
 describe('a viewer', () => {

@@ -47,9 +47,10 @@ export async function open(
   return { page, context, complaints };
 }
 
-/** The rules of WCAG A and AA that a page breaks, with the elements. */
-export async function violations(page: Page): Promise<string[]> {
-  const { violations: found } = await new AxeBuilder({ page }).analyze();
+/** The rules of axe that a page breaks, with the elements. */
+export async function violations(page: Page, rules?: string[]): Promise<string[]> {
+  const builder = new AxeBuilder({ page });
+  const { violations: found } = await (rules ? builder.withRules(rules) : builder).analyze();
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 

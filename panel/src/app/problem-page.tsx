@@ -7,6 +7,7 @@ export function ProblemPage({ error, reset }: { error: unknown; reset: () => voi
   return (
     <ProblemState
       error={error}
+      isPage
       retry={() => {
         reset();
         void router.invalidate();

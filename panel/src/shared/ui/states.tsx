@@ -12,15 +12,18 @@ interface StateProps {
   title: ReactNode;
   children?: ReactNode;
   action?: ReactNode;
+  /** It is the whole page, whose heading it has. */
+  isPage?: boolean | undefined;
 }
 
-function State({ icon, title, children, action }: StateProps) {
+function State({ icon, title, children, action, isPage = false }: StateProps) {
+  const Heading = isPage ? 'h1' : 'h2';
   return (
     <div className={styles['state']}>
       <span className={styles['mark']}>
         <Icon name={icon} />
       </span>
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       {children ? <div className={styles['text']}>{children}</div> : null}
       {action}
     </div>
@@ -28,7 +31,7 @@ function State({ icon, title, children, action }: StateProps) {
 }
 
 /** Nothing is there yet: says what to do next. */
-export function Empty({ title, children, action }: Omit<StateProps, 'icon'>) {
+export function Empty({ title, children, action }: Omit<StateProps, 'icon' | 'isPage'>) {
   return (
     <State icon="empty" title={title} action={action}>
       {children}
@@ -50,9 +53,12 @@ export function Loading({ lines = 4, label }: { lines?: number; label?: string }
 }
 
 /** The member's role lacks a permission. */
-export function Forbidden({ need }: { need: Permission | (string & {}) | undefined }) {
+export function Forbidden({
+  need,
+  isPage,
+}: Pick<StateProps, 'isPage'> & { need: Permission | (string & {}) | undefined }) {
   return (
-    <State icon="lock" title={<Trans>این صفحه برای نقش شما نیست</Trans>}>
+    <State icon="lock" isPage={isPage} title={<Trans>این صفحه برای نقش شما نیست</Trans>}>
       <p>
         {need === undefined ? (
           <Trans>مدیر حساب می‌تواند نقش شما را تغییر دهد.</Trans>
@@ -67,10 +73,14 @@ export function Forbidden({ need }: { need: Permission | (string & {}) | undefin
 }
 
 /** A request that failed: says what happened and what to do. */
-export function ProblemState({ error, retry }: { error: unknown; retry?: () => void }) {
+export function ProblemState({
+  error,
+  retry,
+  isPage,
+}: Pick<StateProps, 'isPage'> & { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error.facts : undefined;
   if (problem?.kind === 'forbidden' && problem.code === 'forbidden')
-    return <Forbidden need={problem.need} />;
+    return <Forbidden need={problem.need} isPage={isPage} />;
   const again = retry ? (
     <Button onClick={retry}>
       <Trans>تلاش دوباره</Trans>
@@ -78,7 +88,7 @@ export function ProblemState({ error, retry }: { error: unknown; retry?: () => v
   ) : undefined;
   return (
     <div role="alert">
-      <State icon="warning" title={<ProblemTitle error={error} />} action={again}>
+      <State icon="warning" title={<ProblemTitle error={error} />} action={again} isPage={isPage}>
         <p>
           <ProblemText error={error} />
         </p>
