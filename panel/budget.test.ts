@@ -1,8 +1,8 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { buildPanel } from './build.ts';
+import { PANEL_DIR as folder } from './folder.ts';
 import { PAGES } from './pages.ts';
 
 /** kB is 1,024 bytes, of JavaScript and compressed with gzip. */
@@ -17,11 +17,11 @@ interface Chunk {
   dynamicImports?: string[];
 }
 
-const folder = join(tmpdir(), `ravand-panel-${process.pid}`);
 let html: string;
 let manifest: Record<string, Chunk>;
 const sizes = new Map<string, number>();
 
+// The folder of `./ravand up`, which has mostly built it already.
 beforeAll(async () => {
   await buildPanel(folder);
   manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as typeof manifest;
@@ -33,7 +33,6 @@ beforeAll(async () => {
         (await readFile(join(folder, 'assets', name))).length,
       );
 }, 120_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The files of chunks and of everything that they import. */
 function filesOf(...names: readonly string[]): Set<string> {
