@@ -2,7 +2,7 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import type { Registry } from 'prom-client';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import type { Log } from '../platform/log.ts';
-import { metricsOf } from '../platform/metrics.ts';
+import { metricsOf, type MetricName } from '../platform/metrics.ts';
 import { audienceCounter } from './audiences/count.ts';
 import { AccountSlots } from './limits/account-slots.ts';
 import { peopleCounter, type CountPeople } from './campaigns/stats/read-campaign-stats.ts';
@@ -58,7 +58,7 @@ interface Options {
   log: Log;
   registry: Registry;
   /** Name of the gauge of running and waiting queries. */
-  metric: string;
+  metric: MetricName;
   /** Queries of jobs that this process may run besides: they share the memory. */
   jobQueries: number;
 }
@@ -148,7 +148,7 @@ function turnOf({ accountId, signal }: { accountId: number; signal?: AbortSignal
 
 function measure(
   registry: Registry,
-  { name, slots }: { name: string; slots: Readonly<Record<string, AccountSlots>> },
+  { name, slots }: { name: MetricName; slots: Readonly<Record<string, AccountSlots>> },
 ): void {
   metricsOf(registry).collected(
     name,

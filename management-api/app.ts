@@ -58,7 +58,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     close: closeQueries,
     ...queries
   } = connectQueries({
-    ...{ config, name, log, registry, metric: 'management_queries' },
+    ...{ config, name, log, registry, metric: 'ravand_management_queries' },
     jobQueries: jobs.queries,
   });
   const snapshots = logSnapshots({

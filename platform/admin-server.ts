@@ -78,7 +78,8 @@ export async function startAdminServer(options: AdminOptions): Promise<AdminServ
 
 /** The metrics of every service: its process, and whether it is ready. */
 function registerProcessMetrics({ registry, notReady }: AdminOptions): void {
-  if (!registry.getSingleMetric('process_start_time_seconds')) collectProcessMetrics(registry);
+  if (!registry.getSingleMetric('ravand_process_start_time_seconds'))
+    collectProcessMetrics(registry);
   if (registry.getSingleMetric('ravand_ready')) return;
   new Gauge({
     name: 'ravand_ready',

@@ -10,7 +10,7 @@ it.each([
   ['histogram_quantile(0.99, sum by (le) (rate(a_seconds_bucket[5m])))', ['a_seconds_bucket']],
   ['a / on(job) group_left(part) b > 1e3 and c{x=~"sum|d"} offset 5m', ['a', 'b', 'c']],
   ['time() - settled_seconds > 5 * 60', ['settled_seconds']],
-  ['changes(process_start_time_seconds[15m]) > 3 or up == 0', ['process_start_time_seconds', 'up']],
+  ['changes(a_seconds[15m]) > 3 or up == 0', ['a_seconds', 'up']],
   ['job:rate:5m > bool 1', ['job:rate:5m']],
   ['a{x="y{z}"} + a', ['a']],
   ['vector(1)', []],

@@ -12,7 +12,7 @@ interface Dashboard {
 const FIRST_PORT = 9101;
 /** Metrics that every service has, or every consumer: the variable `service` selects among them. */
 const PER_SERVICE =
-  /\b(ravand_ready|process_[a-z_]+|ravand_consumer_[a-z_]+)(?:\{job=~"\$service"\})?(?![a-z_{])/g;
+  /\b(ravand_ready|ravand_process_[a-z_]+|ravand_consumer_[a-z_]+)(?:\{job=~"\$service"\})?(?![a-z_{])/g;
 
 /** deploy/alerts/prometheus.example.yml with a scrape job for each service of the topology. */
 export function prometheusExample(current: string): string {

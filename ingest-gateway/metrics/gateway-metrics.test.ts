@@ -5,10 +5,10 @@ it('a value that is read from a disk is in the scrape, and left out when it is n
   const metrics = new GatewayMetrics();
   let free: number | undefined = 5;
   const read = () => Promise.resolve(free);
-  metrics.read({ name: 'free_bytes', help: 'x', kind: 'gauge', read });
-  expect(await metrics.registry.metrics()).toContain('\nfree_bytes 5\n');
+  metrics.read({ name: 'ravand_free_bytes', help: 'x', kind: 'gauge', read });
+  expect(await metrics.registry.metrics()).toContain('\nravand_free_bytes 5\n');
   free = undefined;
-  expect(await metrics.registry.metrics()).not.toMatch(/^free_bytes /m);
+  expect(await metrics.registry.metrics()).not.toMatch(/^ravand_free_bytes /m);
 });
 
 it('each scrape of Prometheus reads the current counts', async () => {

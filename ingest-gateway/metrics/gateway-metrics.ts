@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { EventCounts } from '../../ingest/outcome-record.ts';
-import { collectProcessMetrics } from '../../platform/metrics.ts';
+import { collectProcessMetrics, type MetricName } from '../../platform/metrics.ts';
 import { Latency, type LatencyCounts } from './latency.ts';
 
 /** One value, or one for each value of the label; undefined: it is not known. */
@@ -8,7 +8,7 @@ type Values = number | readonly (readonly [label: string, value: number])[] | un
 
 /** A metric whose value is read when Prometheus scrapes. */
 export interface Reading {
-  name: string;
+  name: MetricName;
   help: string;
   kind: 'counter' | 'gauge';
   read: () => Values | Promise<Values>;

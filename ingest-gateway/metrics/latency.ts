@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { MetricName } from '../../platform/metrics.ts';
 
 interface Value {
   labels: Record<string, string | number>;
@@ -42,7 +43,7 @@ export class Latency {
 
   /** @param options `bounds` of the buckets in seconds */
   constructor(options: {
-    name: string;
+    name: MetricName;
     help: string;
     bounds: readonly number[];
     registry: Registry;

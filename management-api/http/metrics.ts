@@ -11,10 +11,5 @@ export function measureAnswers(registry: Registry): NonNullable<HostOptions['obs
     labels: ['route', 'method', 'status'] as ('route' | 'method' | 'status')[],
   };
   const seconds = metrics.histogram('ravand_management_request_seconds', help, options);
-  // The name of earlier releases, for dashboards that query it.
-  const former = metrics.histogram('management_request_seconds', help, options);
-  return (labels, took) => {
-    seconds.observe(labels, took);
-    former.observe(labels, took);
-  };
+  return (labels, took) => seconds.observe(labels, took);
 }

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { metricsOf } from '../metrics.ts';
+import { metricsOf, type MetricName } from '../metrics.ts';
 import type { PartitionLag } from './consumer-types.ts';
 import type { BatchReport } from './partition-worker.ts';
 
@@ -63,7 +63,7 @@ function register(registry: Registry) {
       },
     },
   );
-  const lagGauge = (name: string, help: string, value: (lag: PartitionLag) => number) =>
+  const lagGauge = (name: MetricName, help: string, value: (lag: PartitionLag) => number) =>
     metrics.collected(name, help, {
       labels: ['topic', 'partition'],
       collect(gauge) {
@@ -91,7 +91,7 @@ function register(registry: Registry) {
       },
     },
   );
-  const counter = (name: string, help: string) => metrics.counter(name, help, 'topic', 'partition');
+  const counter = (name: MetricName, help: string) => metrics.counter(name, help, 'topic', 'partition');
   return {
     lags,
     unknownSchemas,

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { metricsOf } from '../../platform/metrics.ts';
+import { metricsOf, type MetricName } from '../../platform/metrics.ts';
 
 export interface SinkMetrics {
   /**
@@ -27,7 +27,7 @@ export function sinkMetrics(registry: Registry): SinkMetrics {
     'ravand_sink_breaker_open',
     'Partitions held back because ClickHouse would refuse most of their rows.',
   );
-  const seconds = (name: string, help: string) =>
+  const seconds = (name: MetricName, help: string) =>
     metrics.histogram(name, help, {
       buckets: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300],
     });

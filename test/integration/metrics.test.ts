@@ -56,12 +56,20 @@ describe('monitoring', () => {
     expect(missing).toEqual([]);
   });
 
+  it('begins the name of every metric with ravand_', async () => {
+    const names = (
+      await Promise.all((await parts()).map(({ admin_url: url }) => exposed(url)))
+    ).flat();
+    expect(names.length).toBeGreaterThan(300);
+    expect(names.filter((name) => !name.startsWith('ravand_'))).toEqual([]);
+  });
+
   it('covers process and readiness of every service, with /healthz and /readyz', async () => {
     const all = await parts();
     expect(all.length).toBeGreaterThan(8);
     for (const { name, admin_url: url } of all) {
       expect(await exposed(url), name).toEqual(
-        expect.arrayContaining(['process_start_time_seconds', 'ravand_ready']),
+        expect.arrayContaining(['ravand_process_start_time_seconds', 'ravand_ready']),
       );
       const [health, ready] = await Promise.all([fetch(`${url}/healthz`), fetch(`${url}/readyz`)]);
       expect([health.status, ready.status], name).toEqual([200, 200]);
