@@ -34,12 +34,15 @@ export function metricsOf(registry: Registry) {
     collected<Label extends string = never>(
       name: MetricName,
       help: string,
-      { collect, labels = [] }: { collect: (gauge: Gauge<Label>) => void; labels?: Label[] },
+      {
+        collect,
+        labels = [],
+      }: { collect: (gauge: Gauge<Label>) => void | Promise<void>; labels?: Label[] },
     ) {
       new Gauge<Label>({
         ...{ name, help, labelNames: labels, registers },
         collect() {
-          collect(this);
+          return collect(this);
         },
       });
     },

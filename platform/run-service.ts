@@ -7,6 +7,7 @@ import { startLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLog, type Log } from './log.ts';
 import { errorText } from './redaction/redact-text.ts';
 import { retryUntilAborted } from './retry-until-aborted.ts';
+import { certificateFiles, watchCertificates } from './network/certificate-expiry.ts';
 import type { Address } from './setting-kinds.ts';
 import type { postgresSettings, processSettings } from './settings-common.ts';
 import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
@@ -71,6 +72,7 @@ export async function runService<Table extends typeof processSettings & Settings
     log,
     registry: new Registry(),
     async openAdminPort(options) {
+      watchCertificates(options.registry ?? context.registry, certificateFiles(config));
       const admin = await startAdminServer({
         address: ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
         registry: context.registry,

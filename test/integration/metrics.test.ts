@@ -97,22 +97,4 @@ describe('monitoring', () => {
     expect(await clickhouse('parts')).toContainEqual(above(0));
     expect(await clickhouse('parts_delay_above')).toEqual([above(10)]);
   });
-
-  it('links every rule to an existing runbook', () => {
-    const page = readFileSync(join(CHECKOUT, 'docs/on-call.md'), 'utf8');
-    const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\w\s-]/g, '')
-        .trim()
-        .replaceAll(' ', '-'),
-    );
-    expect(rules.length).toBeGreaterThan(15);
-    for (const { alert, runbook } of rules) {
-      if (alert === undefined) continue;
-      const [file, anchor] = runbook.split('#');
-      expect(file, alert).toBe('{{ $externalLabels.runbooks }}/docs/on-call.md');
-      expect(anchors, alert).toContain(anchor);
-    }
-  });
 });
