@@ -126,7 +126,7 @@ it('the user of reports may run every query of the host, and change nothing', as
   });
   const jobs = connectJobClients({ config, name: 'test' });
   const queries = connectQueries({
-    ...{ config, name: 'test', log, registry: new Registry(), metric: 'queries' },
+    ...{ config, name: 'test', log, registry: new Registry(), metric: 'ravand_queries' },
     jobQueries: jobs.queries,
   });
   const signal = AbortSignal.timeout(60_000);
