@@ -91,7 +91,8 @@ function register(registry: Registry) {
       },
     },
   );
-  const counter = (name: MetricName, help: string) => metrics.counter(name, help, 'topic', 'partition');
+  const counter = (name: MetricName, help: string) =>
+    metrics.counter(name, help, 'topic', 'partition');
   return {
     lags,
     unknownSchemas,
