@@ -148,6 +148,12 @@ export const commands: readonly Command[] = [
     load: () => import('../ops/log/main.ts'),
   }),
   lazy({
+    name: 'archive',
+    summary: 'copies the log to S3-compatible storage, shows what is there, restores a lost log',
+    usage: 'archive [run | status | restore] [--json]',
+    load: () => import('../ops/archive/main.ts'),
+  }),
+  lazy({
     name: 'bench',
     summary: 'runs benchmarks and prints a table of each',
     usage: 'bench [NAME…] [-- OPTIONS]',

@@ -1,3 +1,4 @@
+import { archiveSettings } from '../../ops/archive/archive-store.ts';
 import { shortLinkSettings } from '../../messaging/links/short-link-settings.ts';
 import { sealingSettings } from '../../platform/sealing-settings.ts';
 import { trackingSettings } from '../../platform/tracking/tracking-settings.ts';
@@ -13,6 +14,7 @@ export async function allSettings(): Promise<NamedSettings[]> {
       reader: './ravand admin',
       table: { ...sealingSettings, ...trackingSettings, ...shortLinkSettings },
     },
+    { reader: './ravand archive', table: archiveSettings },
     { reader: 'topics', table: topicSettings },
     ...(await serviceSettings()),
   ];

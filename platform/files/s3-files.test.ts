@@ -5,7 +5,8 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileMissing } from './folder-files.ts';
-import { s3Files, signS3 } from './s3-files.ts';
+import { signS3 } from './s3-client.ts';
+import { s3Files } from './s3-files.ts';
 
 const EXAMPLE = {
   accessKey: 'AKIAIOSFODNN7EXAMPLE',

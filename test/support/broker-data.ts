@@ -80,3 +80,8 @@ export async function restoreCopy(copy: string): Promise<void> {
   await cp(copy, folder(), { recursive: true });
   await rm(copy, { recursive: true, force: true });
 }
+
+/** Everything that the stopped broker has is gone: it starts as a new one. */
+export async function removeData(): Promise<void> {
+  await rm(folder(), { recursive: true, force: true });
+}

@@ -27,6 +27,7 @@ export const ALONE: readonly string[] = [
   'test/integration/erase/erase.test.ts',
   'test/integration/messages/erase-messages.test.ts',
   'test/integration/operate/rewrite-topic.test.ts',
+  'test/guarantees/archive.test.ts',
   'test/guarantees/erasure.test.ts',
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',

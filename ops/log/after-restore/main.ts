@@ -2,22 +2,18 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type CommandContext } from '../../../cli/command.ts';
 import { countText } from '../../../cli/format.ts';
 import { print } from '../../../cli/terminal.ts';
-import { delay } from '../../../platform/backoff.ts';
 import { recordAudit } from '../../../platform/audit.ts';
-import { groupMembers } from '../../../platform/kafka/group-members.ts';
 import { readEpochs } from '../../../platform/log/epochs.ts';
 import { clickhouseEventsTable } from '../../../projections/events/events-table.ts';
-import { CONSUMER_GROUPS, TOPIC } from '../../../schemas/topology.ts';
+import { TOPIC } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
 import { recoverDeadLetters, type RecoveredDeadLetters } from './dead-letters.ts';
+import { requireStoppedServices } from '../stopped-services.ts';
 import { holdCampaigns, type HeldCampaigns } from './hold-campaigns.ts';
 import { copyPlannedChunks, storedOutcomes, takeKnownOutcomes } from './known-outcomes.ts';
 import { requireKnownTopics } from './known-topics.ts';
 import { markUnsure } from './sink-ranges.ts';
-
-/** A killed member leaves its group after the session timeout, ms. */
-const MEMBERS_TIMEOUT_MS = 20_000;
 
 interface Report {
   dry_run: boolean;
@@ -72,22 +68,6 @@ export async function runAfterRestore(args: string[], context: CommandContext): 
       return 0;
     }),
   );
-}
-
-async function requireStoppedServices({ admin, settings }: Connections): Promise<void> {
-  const services = new Map(CONSUMER_GROUPS.map(({ group, service }) => [group, service]));
-  for (const deadline = performance.now() + MEMBERS_TIMEOUT_MS; ;) {
-    const members = await groupMembers(admin, settings, [...services.keys()]);
-    const running = [...members]
-      .filter(([, found]) => found.length > 0)
-      .map(([group]) => services.get(group) ?? group);
-    if (running.length === 0) return;
-    if (performance.now() > deadline)
-      throw new CommandError(
-        `stop the services that read the log first: ${[...new Set(running)].join(', ')}`,
-      );
-    await delay(500);
-  }
 }
 
 /** Rows of an epoch that PostgreSQL does not know: it is older than the last change of the log. */

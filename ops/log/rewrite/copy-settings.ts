@@ -1,6 +1,6 @@
 import kafkajs, { type Admin } from 'kafkajs';
 
-const TIMESTAMPS = 'message.timestamp.type';
+export const TIMESTAMPS = 'message.timestamp.type';
 const RETENTION = 'retention.ms';
 
 /** The same partitions, replicas and settings; copied records keep their append times. */
@@ -38,21 +38,29 @@ export async function finishCopy(
   admin: Admin,
   { from, to }: { from: string; to: string },
 ): Promise<void> {
-  const entries = await ownSettings(admin, from);
+  await changeSettings(admin, to, await ownSettings(admin, from));
+}
+
+/** The topic gets these settings, and keeps no others of its own. */
+export async function changeSettings(
+  admin: Admin,
+  name: string,
+  entries: readonly [string, string][],
+): Promise<void> {
   await admin.alterConfigs({
     validateOnly: false,
     resources: [
       {
         type: kafkajs.ConfigResourceTypes.TOPIC,
-        name: to,
-        configEntries: entries.map(([name, value]) => ({ name, value })),
+        name,
+        configEntries: entries.map(([key, value]) => ({ name: key, value })),
       },
     ],
   });
 }
 
 /** The settings that the topic itself has. */
-async function ownSettings(admin: Admin, name: string): Promise<[string, string][]> {
+export async function ownSettings(admin: Admin, name: string): Promise<[string, string][]> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name }],
