@@ -14,7 +14,8 @@ import { CommandError, type CommandContext } from '../cli/command.ts';
 import { readJsonFile } from '../cli/json-file.ts';
 import { ownBrokerEnv, type StackPlan } from '../cli/stack/stack-plan.ts';
 
-const table = defineSettings({
+/** What an operator's command reads of the servers. */
+export const operatorSettings = defineSettings({
   LOG_LEVEL: processSettings.LOG_LEVEL,
   ...kafkaSettings,
   ...clickhouseSettings,
@@ -25,7 +26,7 @@ const table = defineSettings({
 
 /** The servers that an operator's command connects to. */
 export interface OperatorContext {
-  settings: SettingsOf<typeof table>;
+  settings: SettingsOf<typeof operatorSettings>;
   /**
    * Admin URL of each service of the local stack, by name; empty when settings name the servers.
    */
@@ -51,7 +52,7 @@ export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): 
       `http://127.0.0.1:${port}`,
     ]),
   );
-  const settings = parseSettings(table, env);
+  const settings = parseSettings(operatorSettings, env);
   const log = createLog({ part: 'operate', level: 'fatal' });
   // Without PostgreSQL a command does what it can: few topics are ever replaced.
   readTopicNamesFrom(() =>

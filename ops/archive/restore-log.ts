@@ -1,5 +1,6 @@
 import type { Admin } from 'kafkajs';
 import { CommandError } from '../../cli/command.ts';
+import { retry } from '../../platform/backoff.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
 import { commitOffsets } from '../../platform/kafka/commit-offsets.ts';
 import { exactTopic, physicalTopic } from '../../platform/kafka/topic-names.ts';
@@ -83,10 +84,16 @@ export async function restoreLog(
   const done: Restored[] = [];
   for (const one of archive) {
     signal.throwIfAborted();
-    done.push(await restoreTopic(connections, { store, signal, ...one }));
+    done.push(await again(() => restoreTopic(connections, { store, signal, ...one }), signal));
   }
-  await restoreOffsets(connections, store);
+  await again(() => restoreOffsets(connections, store), signal);
   return done;
+}
+
+/** A broker that has just started does not answer for every partition; each step may be repeated. */
+function again<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const isFinal = (error: unknown) => error instanceof CommandError;
+  return retry({ base: 500, cap: 5000, min: 250, attempts: 8, isFinal, signal }, step);
 }
 
 async function restoreTopic(
@@ -105,14 +112,13 @@ async function restoreTopic(
   if (state === 'empty') await admin.deleteTopics({ topics: [name] });
   if (state !== 'begun') await createTopic(admin, name, description);
   const producer = await openProducer(connections);
-  let records = 0;
   try {
     const ends = await topicEnds(admin, exactTopic(name));
     for (const { partition, high } of ends) {
       const plan = plans.get(partition);
       if (!plan) continue;
       const to = { topic: name, partition, next: high };
-      records += await restorePartition({ store, producer, signal }, { plan, to });
+      await restorePartition({ store, producer, signal }, { plan, to });
     }
   } catch (error) {
     if (!(error instanceof CopyDiffers)) throw error;
@@ -128,6 +134,7 @@ async function restoreTopic(
       partitions: heads.map(([partition, { low }]) => ({ partition, offset: String(low) })),
     });
   await changeSettings(admin, name, description.settings);
+  const records = [...plans.values()].reduce((sum, { low, high }) => sum + high - low, 0);
   return { topic, records, state: 'restored' };
 }
 

@@ -35,7 +35,7 @@ async function given({ end = 0, damaged = false } = {}) {
 
 it('puts each record at its own offset, with its append time', async () => {
   const { log, restored } = await given();
-  expect(await restored).toBe(15);
+  await restored;
   expect(log.map(({ value }) => value.toString())).toEqual([
     ...['', '', '', '', ''],
     ...records(5, 20).map(({ value }) => value?.toString()),
@@ -45,7 +45,7 @@ it('puts each record at its own offset, with its append time', async () => {
 
 it('continues where a killed command ended, also within an object', async () => {
   const { log, restored } = await given({ end: 12 });
-  expect(await restored).toBe(8);
+  await restored;
   expect(log.map(({ value }) => value.toString())).toEqual(
     records(12, 20).map(({ value }) => value?.toString()),
   );

@@ -16,12 +16,11 @@ const NOTHING = Buffer.alloc(0);
 /**
  * Appends what the plan has from `to.next` on, each record at its own offset; one object is in
  * memory at a time. Offsets before the plan are filled with empty records: the caller deletes them.
- * Resolves with the number of records.
  */
 export async function restorePartition(
   { store, producer, signal }: Writer,
   { plan, to }: { plan: RestorePlan; to: { topic: string; partition: number; next: number } },
-): Promise<number> {
+): Promise<void> {
   let { next } = to;
   while (next < plan.low) {
     signal.throwIfAborted();
@@ -29,7 +28,6 @@ export async function restorePartition(
     await appendAtOffsets(producer, to, emptyRecords(next, count));
     next += count;
   }
-  let done = 0;
   for (const piece of plan.pieces) {
     if (piece.to <= next) continue;
     const records = (await decodeObject(await store.get(piece.name)))
@@ -44,7 +42,5 @@ export async function restorePartition(
       await appendAtOffsets(producer, to, records.slice(at, at + WINDOW));
     }
     next = piece.to;
-    done += records.length;
   }
-  return done;
 }
