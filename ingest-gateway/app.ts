@@ -10,7 +10,7 @@ import type { AdminPages } from '../platform/admin-server.ts';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { connectClaims } from '../platform/claims/connect.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
-import { packageVersion } from '../platform/package-version.ts';
+import { buildVersion } from '../platform/package-version.ts';
 import { formatAddress } from '../platform/setting-kinds.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import { connectAccountStore } from './auth/account-store.ts';
@@ -31,7 +31,7 @@ import { createGateway, type Gateway } from './gateway.ts';
 /** The service: the spool, its clients, the gateway, the admin port, and last its listener. */
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, onShutdown } = context;
-  const version = packageVersion();
+  const version = buildVersion();
   const spool = await openSpool({
     folder: config.SPOOL_DIR,
     maxBytes: config.SPOOL_MAX_BYTES,

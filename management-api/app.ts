@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Config } from './config.ts';
 import { exportFiles } from '../platform/files/export-files.ts';
-import { packageVersion } from '../platform/package-version.ts';
+import { buildVersion } from '../platform/package-version.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { connectRedis } from '../platform/redis/client.ts';
@@ -48,7 +48,7 @@ export function buildApp(options: Omit<ManagementOptions, 'routes'>): FastifyIns
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, registry, signal, onShutdown } = context;
   const name = 'management-api';
-  const version = packageVersion();
+  const version = buildVersion();
   const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
   const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
   const jobs = connectJobClients({ config, name });

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allSettings } from './all-settings.ts';
+import { chartServices, composeFile } from './deployment.ts';
 import { dashboard, prometheusExample } from './monitoring.ts';
 import { sloRules } from './slo-rules.ts';
 import { envExample, settingsPage } from './settings-page.ts';
@@ -17,3 +18,5 @@ write('.env.example', () => envExample(readers));
 write('deploy/alerts/prometheus.example.yml', prometheusExample);
 write('deploy/alerts/slo.rules.yml', sloRules);
 write('deploy/grafana/ravand.json', dashboard);
+write('deploy/helm/ravand/services.json', () => chartServices(readers));
+write('deploy/docker/compose.yaml', (current) => composeFile(current, readers));

@@ -7,8 +7,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 
+interface Entry {
+  version?: string;
+  optional?: boolean;
+  optionalDependencies?: Record<string, string>;
+}
 interface Lock {
-  packages: Record<string, { version?: string; optional?: boolean }>;
+  packages: Record<string, Entry>;
 }
 
 const [folder, lockFile] = process.argv.slice(2);
@@ -17,13 +22,17 @@ if (folder === undefined || lockFile === undefined)
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as Lock;
 const wanted = read(lockFile).packages;
+// The engines of the local stack: optional for those who install an image, not here.
+const engines = Object.keys(wanted['']?.optionalDependencies ?? {});
+const isEngine = (path: string) => engines.some((name) => path === `node_modules/${name}`);
 const installed = read(join(folder, 'node_modules/.package-lock.json')).packages;
 
 for (const [path, { version, optional }] of Object.entries(wanted)) {
   if (path === '') continue;
   const found = installed[path];
   // Optional packages are made for one system each: those of other systems are absent.
-  if (found === undefined ? optional !== true : found.version !== version)
+  const isNeeded = optional !== true || isEngine(path);
+  if (found === undefined ? isNeeded : found.version !== version)
     throw new Error(`${path} is not ${version ?? 'as the lock file says'}`);
 }
 createRequire(resolve(folder, 'package.json'))('node-rdkafka');

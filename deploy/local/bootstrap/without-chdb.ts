@@ -8,10 +8,10 @@ import { join } from 'node:path';
 
 type Dependencies = Record<string, string>;
 interface Manifest {
-  dependencies: Dependencies;
+  optionalDependencies: Dependencies;
 }
 interface Lock {
-  packages: Record<string, { dependencies?: Dependencies }>;
+  packages: Record<string, { optionalDependencies?: Dependencies }>;
 }
 
 const [folder] = process.argv.slice(2);
@@ -27,7 +27,7 @@ function rewrite<T>(name: string, change: (content: T) => T): void {
 
 rewrite<Manifest>('package.json', (manifest) => ({
   ...manifest,
-  dependencies: without(manifest.dependencies),
+  optionalDependencies: without(manifest.optionalDependencies),
 }));
 rewrite<Lock>('package-lock.json', (lock) => {
   const kept = Object.entries(lock.packages).filter(
@@ -38,7 +38,9 @@ rewrite<Lock>('package-lock.json', (lock) => {
     packages: Object.fromEntries(
       kept.map(([path, entry]) => [
         path,
-        path === '' ? { ...entry, dependencies: without(entry.dependencies ?? {}) } : entry,
+        path === ''
+          ? { ...entry, optionalDependencies: without(entry.optionalDependencies ?? {}) }
+          : entry,
       ]),
     ),
   };

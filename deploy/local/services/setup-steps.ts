@@ -60,6 +60,13 @@ const rows: readonly StepRow[] = [
   },
 ];
 
+/** What a step reads. */
+export function stepSettings(name: string): SettingsTable {
+  const row = rows.find((one) => one.name === name);
+  if (!row) throw new Error(`there is no step ${name}`);
+  return row.settings;
+}
+
 const TIMEOUT_MS = 120_000;
 
 export function setupSteps({
