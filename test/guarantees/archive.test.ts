@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openArchive } from '../../ops/archive/archive-store.ts';
 import { decodeObject } from '../../ops/archive/object-format.ts';
@@ -12,6 +14,7 @@ import { post } from '../support/client.ts';
 import { expectBalanced } from '../support/expect-balanced.ts';
 import { Ledger } from '../support/ledger.ts';
 import { readWholeTopic, topicEnds } from '../support/read-topic.ts';
+import { serverSettings } from '../support/service-process.ts';
 import { startS3Server, type S3Server } from '../support/s3-server.ts';
 import {
   createAccount,
@@ -25,6 +28,7 @@ import {
 } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
+const execute = promisify(execFile);
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 /** With downloads of the S3 server where it is not installed yet. */
 const START_MS = 300_000;
@@ -193,6 +197,52 @@ describe('the archive of the log', () => {
       await expectBalanced(account, ledger);
       await ravand('archive');
       await expectWhole();
+    },
+    TEST_MS,
+  );
+
+  it.runIf(FULL)(
+    'brings everything back that is lost at once, with a backup of PostgreSQL',
+    async (context) => {
+      if (!ownsBroker()) return context.skip('the servers are no processes of this stack');
+      const servers = ['kafka', 'clickhouse', 'redis', 'postgres'];
+      const services = [...SERVICES, 'retention', 'control-plane'];
+      const data = (name: string) => join(process.env['RAVAND_HOME'] ?? '', 'data', name);
+      await send(60);
+      await untilStored();
+      await each('stop', services);
+      await ravand('archive');
+      await each('stop', servers);
+      await rename(data('postgres'), data('backup'));
+      for (const name of servers) {
+        await rm(data(name), { recursive: true, force: true });
+        if (name !== 'postgres') await mkdir(data(name));
+      }
+      await rename(data('backup'), data('postgres'));
+      await each('start', servers);
+      await execute(
+        process.execPath,
+        [join(CHECKOUT, 'deploy/local/setup/migrate-clickhouse.ts')],
+        {
+          env: { ...process.env, ...serverSettings(readyStack()) },
+        },
+      );
+      await ravand('archive', 'restore');
+      expect(await ravand('log', 'advance-epoch', '--dry-run')).toContain('nothing to do');
+      await ravand('log', 'after-restore');
+      const again = ['--into', 'again', '--swap'];
+      await ravand('rebuild', 'events', ...again);
+      await ravand('rebuild', 'profiles', ...again);
+      await ravand('rebuild', 'identities', ...again);
+      await ravand('rebuild', 'catalogue', ...again);
+      await ravand('rebuild', 'quality', ...again);
+      await ravand('rebuild', 'messages', ...again);
+      await ravand('rebuild', 'addresses', '--compare', '--swap');
+      await each('start', services);
+      await send(60);
+      await untilStored();
+      await expectBalanced(account, ledger);
+      await ravand('profiles', 'check', '--account', String(account.accountId));
     },
     TEST_MS,
   );
