@@ -6,15 +6,11 @@ import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { STAMP_FILE } from '../../platform/package-version.ts';
 
-/** What services and operators' commands need. */
-const FOLDERS = [
-  ...['schemas', 'events', 'platform', 'ingest', 'audiences', 'messaging', 'ingest-gateway'],
-  ...['pipeline', 'projections', 'management-api', 'control-plane', 'ops', 'cli', 'deploy'],
-];
-const FILES = ['package.json'];
-/** Tests, and what only a checkout uses. */
+/** What only a checkout needs; everything else at the top belongs to services or commands. */
+const NOT_RUN = ['node_modules', 'test', 'bench', 'docs', 'eslint', 'coverage', 'release'];
+/** Tests, the panel's sources (the image has it built), and what makes installations. */
 const LEFT_OUT =
-  /\.test\.ts$|(^|\/)testing(\/|$)|^deploy\/(docker|helm|alerts|grafana|tools|release|generate)(\/|$)|\.md$/;
+  /\.test\.tsx?$|(^|\/)testing(\/|$)|^deploy\/(docker|helm|alerts|grafana|tools|release|generate)(\/|$)|^panel\/(src|public)(\/|$)|\.md$/;
 
 const [folder, commit] = process.argv.slice(2);
 if (folder === undefined || commit === undefined)
@@ -22,8 +18,11 @@ if (folder === undefined || commit === undefined)
 
 const checkout = resolve(import.meta.dirname, '../..');
 mkdirSync(folder, { recursive: true });
-const present = new Set(readdirSync(checkout));
-for (const name of [...FOLDERS, ...FILES].filter((one) => present.has(one)))
+const folders = readdirSync(checkout, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+  .map((entry) => entry.name)
+  .filter((name) => !NOT_RUN.includes(name));
+for (const name of [...folders, 'package.json'])
   cpSync(join(checkout, name), join(folder, name), {
     recursive: true,
     filter: (path) => !LEFT_OUT.test(relative(checkout, path)),

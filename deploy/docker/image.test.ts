@@ -18,7 +18,7 @@ const CHECKOUT = join(import.meta.dirname, '../..');
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 /** Nobody, as in the Dockerfile; only root can become another user. */
 const USER = process.getuid?.() === 0 ? { uid: 10001, gid: 10001 } : {};
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 
 interface Lock {
   packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -106,32 +106,40 @@ describe('the image', () => {
     TIMEOUT_MS,
   );
 
-  it('has the migrations, the topics and the commands of operators', async () => {
-    const server = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', KAFKA_BROKERS: '127.0.0.1:1' };
-    const migrated = await run(['deploy/local/setup/migrate-postgres.ts'], server);
-    expect(migrated.output).toContain('127.0.0.1:1');
-    expect((await run(['cli/main.ts', 'help'])).output).toContain('./ravand archive');
-    const archive = await run(['cli/main.ts', 'archive'], {
-      ...server,
-      RAVAND_HOME: '/nonexistent',
-    });
-    expect(archive.output).toContain('there is no archive: set ARCHIVE_S3_URL');
-    const drained = await run(['deploy/drain/main.ts', '0', '0', '1']);
-    expect(drained).toEqual({ code: 0, output: '' });
-  });
+  it(
+    'has the migrations, the topics and the commands of operators',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const server = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', KAFKA_BROKERS: '127.0.0.1:1' };
+      const migrated = await run(['deploy/local/setup/migrate-postgres.ts'], server);
+      expect(migrated.output).toContain('127.0.0.1:1');
+      expect((await run(['cli/main.ts', 'help'])).output).toContain('./ravand archive');
+      const archive = await run(['cli/main.ts', 'archive'], {
+        ...server,
+        RAVAND_HOME: '/nonexistent',
+      });
+      expect(archive.output).toContain('there is no archive: set ARCHIVE_S3_URL');
+      const drained = await run(['deploy/drain/main.ts', '0', '0', '1']);
+      expect(drained).toEqual({ code: 0, output: '' });
+    },
+  );
 
-  it('is stamped with its commit, and the same commit gives the same files', async () => {
-    const version = await run([
-      '--input-type=module',
-      '--eval',
-      "import { buildVersion } from './platform/package-version.ts'; console.log(buildVersion())",
-    ]);
-    expect(version.output.trim()).toMatch(/^\d+\.\d+\.\d+\+0123456789ab$/);
-    const again = join(folder, 'again');
-    execFileSync(process.execPath, [join(import.meta.dirname, 'image-files.ts'), again, COMMIT]);
-    const differences = execFileSync('diff', ['-rq', '--exclude=node_modules', image, again]);
-    expect(differences.toString()).toBe('');
-  });
+  it(
+    'is stamped with its commit, and the same commit gives the same files',
+    { timeout: TIMEOUT_MS },
+    async () => {
+      const version = await run([
+        '--input-type=module',
+        '--eval',
+        "import { buildVersion } from './platform/package-version.ts'; console.log(buildVersion())",
+      ]);
+      expect(version.output.trim()).toMatch(/^\d+\.\d+\.\d+\+0123456789ab$/);
+      const again = join(folder, 'again');
+      execFileSync(process.execPath, [join(import.meta.dirname, 'image-files.ts'), again, COMMIT]);
+      const differences = execFileSync('diff', ['-rq', '--exclude=node_modules', image, again]);
+      expect(differences.toString()).toBe('');
+    },
+  );
 });
 
 /** Sources that take seconds to copy; slim-modules.ts removes them, too. */

@@ -36,8 +36,14 @@ const LISTENERS: Readonly<Record<string, { setting: string; port: number }>> = {
 };
 /** The second process of these waits for the first one, or does its work twice. */
 const SINGLE: readonly string[] = ['metering', 'retention', 'planner'];
-/** The chart gives them their values. */
-const GIVEN: readonly string[] = ['ADMIN_ADDR', 'KAFKA_INSTANCE_ID', 'SPOOL_DIR', 'EXPORT_DIR'];
+/** The chart and the image give them their values. */
+const GIVEN: readonly string[] = [
+  'ADMIN_ADDR',
+  'KAFKA_INSTANCE_ID',
+  'SPOOL_DIR',
+  'EXPORT_DIR',
+  'PANEL_DIR',
+];
 
 /** Every service of an installation, from the topology and the settings that it reads. */
 export function deployedServices(readers: readonly NamedSettings[]): DeployedService[] {
