@@ -1,10 +1,10 @@
 /**
- * `node image-files.ts FOLDER COMMIT`: puts the files of the image into FOLDER, with a stamp of the
- * release. The same commit gives the same bytes.
+ * `node image-files.ts FOLDER COMMIT`: puts the files of the image into FOLDER, with the commit it
+ * is made of. The same commit gives the same bytes.
  */
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { STAMP_FILE } from '../../platform/package-version.ts';
+import { RELEASE_FILE } from '../../platform/package-version.ts';
 
 /** What only a checkout needs; everything else at the top belongs to services or commands. */
 const NOT_RUN = ['node_modules', 'test', 'bench', 'docs', 'eslint', 'coverage', 'release'];
@@ -27,4 +27,4 @@ for (const name of [...folders, 'package.json'])
     recursive: true,
     filter: (path) => !LEFT_OUT.test(relative(checkout, path)),
   });
-writeFileSync(join(folder, STAMP_FILE), `${JSON.stringify({ commit })}\n`);
+writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify({ commit })}\n`);

@@ -1,6 +1,6 @@
 /**
- * `node slim-modules.ts NODE_MODULES`: removes what only compiled node-rdkafka (half a gigabyte): its
- * sources, static libraries and intermediate files. The addon and librdkafka stay.
+ * `node slim-modules.ts NODE_MODULES`: removes what only compiled node-rdkafka (half a
+ * gigabyte): its sources, static libraries and intermediate files. The addon and librdkafka stay.
  */
 import { globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -28,7 +28,7 @@ it('waits until the spool of a gateway is empty', async () => {
   close();
 });
 
-it('gives up when Kafka stays away, and names what is left', async () => {
+it('gives up while Kafka is unavailable, and names what is left', async () => {
   const { close, metricsUrl } = await gateway([4096]);
   expect(await drain({ delayMs: 0, drainMs: 1, metricsUrl })).toBe(4096);
   close();

@@ -20,8 +20,8 @@ export function spooledBytes(metrics: string): number | undefined {
 
 /**
  * Before a process gets SIGTERM: lets those who know its address go elsewhere, then waits until a
- * gateway has published its spool. What is left stays on its volume for the next process of the same
- * volume. Resolves with the bytes that are left.
+ * gateway has published its spool. What is left stays on its volume for the next process that has
+ * it. Resolves with the bytes that are left.
  */
 export async function drain({ delayMs, drainMs, metricsUrl }: DrainOptions): Promise<number> {
   await delay(delayMs);

@@ -60,13 +60,14 @@ export function withVersion(text: string, pattern: RegExp, version: string): str
 }
 
 interface Bom {
-  serialNumber?: string;
-  metadata: { timestamp?: string; component: { name: string } };
+  serialNumber?: string | undefined;
+  metadata: { timestamp?: string | undefined; component: { name: string } };
 }
 
 /** A software bill of materials without what differs between two runs. */
 export function reproducible(bom: Bom, name: string): Bom {
-  const { timestamp: _, ...metadata } = bom.metadata;
-  const { serialNumber: __, ...rest } = bom;
-  return { ...rest, metadata: { ...metadata, component: { ...metadata.component, name } } };
+  const component = { ...bom.metadata.component, name };
+  // JSON leaves out what is undefined.
+  const metadata = { ...bom.metadata, component, timestamp: undefined };
+  return { ...bom, metadata, serialNumber: undefined };
 }

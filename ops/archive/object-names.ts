@@ -1,9 +1,9 @@
 import type { Topic } from '../../schemas/topology.ts';
 
 /**
- * Names of archived objects: `<physical topic>/<partition>/<epoch>/<first>-<last>.avro`. All numbers
- * have leading zeros, so that the order of names is the order of records. Records of a log that went
- * back have the offsets of others, and another epoch.
+ * Names of archived objects: `<physical topic>/<partition>/<epoch>/<first>-<last>.avro`. All
+ * numbers have leading zeros, so that the order of names is the order of records. Records of a log
+ * that went back have the offsets of others, and another epoch.
  */
 export interface ArchivedObject {
   name: string;

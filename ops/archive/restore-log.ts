@@ -90,7 +90,7 @@ export async function restoreLog(
   return done;
 }
 
-/** A broker that has just started does not answer for every partition; each step may be repeated. */
+/** A broker that has just started does not answer for every partition; steps may be repeated. */
 function again<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const isFinal = (error: unknown) => error instanceof CommandError;
   return retry({ base: 500, cap: 5000, min: 250, attempts: 8, isFinal, signal }, step);
