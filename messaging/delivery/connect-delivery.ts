@@ -19,6 +19,7 @@ import { shortenLinks } from '../links/shorten-links.ts';
 import type { shortLinkSettings } from '../links/short-link-settings.ts';
 import { tagLinks } from '../links/tag-links.ts';
 import { openProvider } from '../providers/registry.ts';
+import { gatheredRenders } from '../rendering/gathered-renders.ts';
 import { TemplateRenderer } from '../rendering/template-renderer.ts';
 import { SenderStore } from '../senders/sender-store.ts';
 import { Senders } from '../senders/senders.ts';
@@ -124,7 +125,7 @@ function preparingDeps({
   });
   const { TRACKING_KEYS: tokens, EMAIL_TRACK_BASE: trackBase, SHORT_LINK_BASE: base = '' } = config;
   return {
-    render: (template, variables) => renderer.renderMany(template, variables),
+    render: gatheredRenders((template, variables) => renderer.renderMany(template, variables)),
     tagLinks,
     shortenLinks: (accountId, contents) => shortenLinks({ database, base }, accountId, contents),
     tracking:
