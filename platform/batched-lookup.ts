@@ -1,3 +1,5 @@
+import { delay } from './backoff.ts';
+
 /** Too many lookups are waiting; callers treat the store as unreachable. */
 export class LookupOverloaded extends Error {
   override readonly name = 'LookupOverloaded';
@@ -19,13 +21,23 @@ const MAX_WAITING = 10_000;
  */
 export class BatchedLookup<Key, Value> {
   readonly #query: (keys: Key[]) => Promise<Map<Key, Value>>;
+  readonly #intervalMs: number;
   #waiting = new Map<Key, Waiting<Value>>();
   #querying = new Map<Key, Promise<Value | undefined>>();
   #isRunning = false;
+  #beganAt = Number.NEGATIVE_INFINITY;
 
-  /** @param query resolves with the values of the keys that have one */
-  constructor(query: (keys: Key[]) => Promise<Map<Key, Value>>) {
+  /**
+   * @param query resolves with the values of the keys that have one
+   * @param options.intervalMs between the beginnings of two queries; a lookup after a pause waits
+   * for nothing
+   */
+  constructor(
+    query: (keys: Key[]) => Promise<Map<Key, Value>>,
+    { intervalMs = 0 }: { intervalMs?: number } = {},
+  ) {
     this.#query = query;
+    this.#intervalMs = intervalMs;
   }
 
   /** Value of a key or undefined. Rejects with the store's error or LookupOverloaded. */
@@ -43,6 +55,9 @@ export class BatchedLookup<Key, Value> {
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#waiting.size > 0) {
+      const early = this.#beganAt + this.#intervalMs - performance.now();
+      if (early > 0) await delay(early);
+      this.#beganAt = performance.now();
       const group = [...this.#firstWaiting()];
       for (const [key, { promise }] of group) {
         this.#waiting.delete(key);
