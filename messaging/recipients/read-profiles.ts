@@ -24,9 +24,10 @@ interface Row extends Record<(typeof PROFILE_COLUMNS)[number], string> {
   account: number;
   name: string;
   events: number;
-  traits: Record<string, string>;
-  numbers: Record<string, number>;
-  stamps: Record<string, string>;
+  /** Absent: not asked for. */
+  traits?: Record<string, string>;
+  numbers?: Record<string, number>;
+  stamps?: Record<string, string>;
 }
 
 /** Read whatever templates name: they say where a message goes, and whether it may. */
@@ -34,6 +35,11 @@ const ALWAYS: readonly string[] = [
   ...['email', 'phone', 'email_opt_in', 'sms_opt_in', 'push_opt_in'],
 ];
 const SECONDS = 10;
+/**
+ * A statement of up to so many names lists them, which costs ClickHouse a fifth less than reading
+ * them as rows; of more it costs more.
+ */
+const LISTED_NAMES = 100;
 
 /**
  * The stored profiles of distinct ids, in one statement that looks each up by the primary key.
@@ -53,8 +59,8 @@ export async function readProfiles(
   const keys = (names: readonly string[], map: string) =>
     `mapFilter((key, value) -> ${params.isTextIn('key', names)}, ${map})`;
   // A map is many times as large as a column: without a trait it is not read.
-  const kept = (map: string, type: string) =>
-    traits?.length === 0 ? `CAST(map(), '${type}')` : traits ? keys(traits, map) : map;
+  const kept = (map: string, as: string) =>
+    traits?.length === 0 ? [] : [`${traits ? keys(traits, map) : map} AS ${as}`];
   const merged = names.filter(({ isMerged }) => isMerged);
   // A time of writing is one number of 128 bits: as a text of equal length it is exact.
   const stampsText = `mapApply((key, at) -> (key, leftPad(toString(at), 39, '0')), _stamps)`;
@@ -62,12 +68,14 @@ export async function readProfiles(
   const none = `CAST(map(), 'Map(String, String)')`;
   const stamps =
     merged.length === 0
-      ? none
-      : `if((account_id, name) IN (${namesSql(merged)}), ${written}, ${none})`;
+      ? []
+      : [`if((account_id, name) IN (${namesSql(merged)}), ${written}, ${none}) AS stamps`];
+  const selected = [
+    ...['account_id AS account', 'name', 'event_count AS events', ...columns],
+    ...[...kept('traits', 'traits'), ...kept('trait_numbers', 'numbers'), ...stamps],
+  ];
   const answer = await client.query({
-    query: `SELECT account_id AS account, name, event_count AS events, ${columns.join(', ')}, ${kept('traits', 'Map(String, String)')} AS traits, ${kept('trait_numbers', 'Map(String, Float64)')} AS numbers,
-        ${stamps} AS stamps
-      FROM profiles WHERE (account_id, name) IN (${namesSql(names)})`,
+    query: `SELECT ${selected.join(', ')} FROM profiles WHERE (account_id, name) IN (${namesSql(names)})`,
     query_params: params.values(),
     use_multipart_params_auto: true,
     format: 'JSONEachRow',
@@ -83,7 +91,8 @@ export async function readProfiles(
   });
   for await (const rows of answer.stream<Row>())
     for (const line of rows) {
-      const { account, name, events, traits, numbers, stamps: writtenAt, ...texts } = line.json();
+      const { account, name, events, ...stored } = line.json();
+      const { traits = {}, numbers = {}, stamps: writtenAt = {}, ...texts } = stored;
       const key = profileKey({ accountId: account, name });
       // Unmerged parts hold older states of a distinct id: the one with most events counts.
       if (events < (found.get(key)?.events ?? 0)) continue;
@@ -98,6 +107,10 @@ export function profileKey({ accountId, name }: Pick<ProfileName, 'accountId' | 
 
 /** Names are bytes in the statement: a parameter would be limited to 128 KiB. */
 function namesSql(names: readonly ProfileName[]): string {
+  if (names.length <= LISTED_NAMES)
+    return names
+      .map(({ accountId, name }) => `(${accountId}, x'${Buffer.from(name).toString('hex')}')`)
+      .join(', ');
   const bytes = names.map(({ accountId, name }) => {
     const text = Buffer.from(name);
     const head = Buffer.alloc(8 + unsignedLength(text.length));
