@@ -6,6 +6,8 @@ import type { CountInMinute } from '../limits/minute-counter.ts';
 import type { Admission } from '../http/admission.ts';
 import { decideRate } from './decide-rate.ts';
 
+/** Between two statements, ms: requests at a high rate share them. */
+const INTERVAL_MS = 10;
 const READ = { ms: 1000, waitingFor: 'the rate limit of an account' };
 
 /** Counts a request of POST /v1/messages against the limit of its account (management 8.2). */
@@ -24,13 +26,16 @@ interface RateLimitOptions {
  * request whose limit or counter cannot be read passes.
  */
 export function messageRate({ database, count, defaultLimit, log }: RateLimitOptions): CheckRate {
-  const limits = new BatchedLookup(async (ids: number[]) => {
-    const { rows } = await database.query<{ id: string; limit: number | null }>(
-      'SELECT id, api_rate_per_minute AS limit FROM accounts WHERE id = ANY($1::bigint[])',
-      [ids],
-    );
-    return new Map(rows.map(({ id, limit }) => [Number(id), limit ?? defaultLimit]));
-  });
+  const limits = new BatchedLookup(
+    async (ids: number[]) => {
+      const { rows } = await database.query<{ id: string; limit: number | null }>(
+        'SELECT id, api_rate_per_minute AS limit FROM accounts WHERE id = ANY($1::bigint[])',
+        [ids],
+      );
+      return new Map(rows.map(({ id, limit }) => [Number(id), limit ?? defaultLimit]));
+    },
+    { intervalMs: INTERVAL_MS },
+  );
   return async (accountId, now) => {
     try {
       const limit = (await withDeadline(READ, limits.find(accountId))) ?? defaultLimit;

@@ -26,6 +26,8 @@ FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash =
 /** How long a key that does not exist is not looked up again; a key is created with a new text. */
 const UNKNOWN_MS = 10_000;
 const CAPACITY = 100_000;
+/** Between two look-ups of keys that existed before, ms: requests at a high rate share them. */
+const INTERVAL_MS = 10;
 
 interface KeyStoreOptions {
   database: Pick<Database, 'query'>;
@@ -52,7 +54,7 @@ export function keyStore({ database, resolveSession, now }: KeyStoreOptions): Re
   const seen = new BoundedMap<string, true>(CAPACITY);
   const [firstLookup, laterLookup] = [
     new BatchedLookup<string, StoredKey>(find),
-    new BatchedLookup<string, StoredKey>(find),
+    new BatchedLookup<string, StoredKey>(find, { intervalMs: INTERVAL_MS }),
   ];
   return async (token) => {
     if (!/^sk_svc_[A-Za-z0-9_-]{43}$/.test(token))
