@@ -1,5 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { onAbort } from '../on-abort.ts';
 import { AddressRefused, guardedUrl, type OutboundGuard } from './guard.ts';
 import { guardedAgents, type Agents } from './guarded-agents.ts';
 
@@ -93,12 +94,12 @@ function exchange(url: URL, options: ApiRequest, agents: Agents): Promise<ApiRes
     );
     const end = (result: ApiResult) => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', aborted);
+      stopListening?.();
       resolve(result);
     };
     let fail = (error: unknown) =>
       end(isSent ? { kind: 'lost', message: messageOf(error) } : notSent(error));
-    signal?.addEventListener('abort', aborted, { once: true });
+    const stopListening = signal && onAbort(signal, aborted);
     request.once('socket', (socket) => {
       // Nothing is written before a new connection is open, and for https encrypted.
       if (!socket.connecting) isSent = true;

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Session, type Pdu, type PduFields } from 'smpp';
+import { onAbort } from '../../../platform/on-abort.ts';
 
 /** Until a message centre answers, ms. */
 const RESPONSE_MS = 30_000;
@@ -91,7 +92,7 @@ export class SmppSession {
     return new Promise((resolve) => {
       const end = (result: SmppResult) => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', aborted);
+        stopListening?.();
         this.#pending.delete(end);
         resolve(result);
       };
@@ -101,7 +102,7 @@ export class SmppSession {
         RESPONSE_MS,
       );
       this.#pending.add(end);
-      signal?.addEventListener('abort', aborted, { once: true });
+      const stopListening = signal && onAbort(signal, aborted);
       const isWritten =
         this.#session.socket.writable &&
         this.#session[command](fields, ({ command_status: status, message_id: messageId = '' }) =>

@@ -1,4 +1,5 @@
 import { FairQueue } from '../../../platform/fair-queue.ts';
+import { onAbort } from '../../../platform/on-abort.ts';
 import type { SmtpSession } from './session.ts';
 
 interface PoolOptions {
@@ -44,7 +45,7 @@ export class SmtpPool {
     const stop = () => {
       if (!hasBegun) resolve(undefined);
     };
-    signal.addEventListener('abort', stop, { once: true });
+    const stopListening = onAbort(signal, stop);
     const running = this.#queue.run(0, async () => {
       if (signal.aborted) return undefined;
       hasBegun = true;
@@ -53,7 +54,7 @@ export class SmtpPool {
     try {
       return await Promise.race([running, stopped]);
     } finally {
-      signal.removeEventListener('abort', stop);
+      stopListening();
     }
   }
 

@@ -3,6 +3,7 @@ import SMTPConnection, {
   type SMTPConnectionOptions,
   type SMTPEnvelope,
 } from 'nodemailer/lib/smtp-connection';
+import { onAbort } from '../../../platform/on-abort.ts';
 import { AddressRefused } from '../../../platform/outbound/guard.ts';
 import type { SmtpFailure } from './classify.ts';
 
@@ -73,7 +74,7 @@ export class SmtpSession {
     const result = await new Promise<SmtpResult>((resolve) => {
       const end = (ended: SmtpResult) => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', abort);
+        stopListening();
         resolve(ended);
       };
       const giveUp = (why: string) => {
@@ -93,7 +94,7 @@ export class SmtpSession {
           this.push(null);
         },
       });
-      signal.addEventListener('abort', abort, { once: true });
+      const stopListening = onAbort(signal, abort);
       connection.send(envelope, content, (error, info) =>
         end(error ? failureOf(error, isHandedOver) : { kind: 'sent', response: info.response }),
       );

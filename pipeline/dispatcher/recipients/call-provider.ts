@@ -6,6 +6,7 @@ import type { OpenSender } from '../../../messaging/senders/senders.ts';
 import { onAbort } from '../../../platform/on-abort.ts';
 import type { SenderAnswer } from '../senders/sender-gate.ts';
 import type { CallAnswer, PreparedMessage } from '../worker/ports.ts';
+import { shareEnding } from './call-ending.ts';
 
 interface ProviderCall {
   accountId: number;
@@ -47,26 +48,25 @@ export async function callProvider(call: ProviderCall): Promise<CallAnswer> {
   return callAnswer(delivery);
 }
 
-function boundedDelivery({ sender, message: { messages }, signal }: ProviderCall) {
+function boundedDelivery({ sender, message: { messages }, signal, now }: ProviderCall) {
+  const ending = shareEnding(signal, { now: now(), limitMs: LIMIT_MS });
   return new Promise<Delivery>((resolve) => {
-    const calling = new AbortController();
     const unknown = (detail: string) =>
       resolve({
         ...{ status: 'unknown', reason: 'no_answer', detail, calls: messages.length, dead: [] },
       });
-    const abort = () => {
-      clearTimeout(timer);
-      calling.abort();
+    let timer: NodeJS.Timeout | undefined;
+    const giveUp = () => {
       timer = setTimeout(() => unknown('the provider did not answer'), END_MS);
     };
-    let timer = setTimeout(abort, LIMIT_MS);
-    const stopListening = onAbort(signal, abort);
-    if (signal.aborted) abort();
-    deliver(sender.provider, messages, { signal: calling.signal })
+    const stopListening = onAbort(ending.signal, giveUp);
+    if (ending.signal.aborted) giveUp();
+    deliver(sender.provider, messages, { signal: ending.signal })
       .then(resolve, () => unknown('the call failed'))
       .finally(() => {
         clearTimeout(timer);
         stopListening();
+        ending.release();
       });
   });
 }
