@@ -74,7 +74,10 @@ export class ChunkSession {
   readonly #lost: Set<number>;
   #toPrepare: number[] = [];
   readonly #preparing = new Set<number>();
-  readonly #ready = new Map<number, PreparedMessage>();
+  /** In the order in which they were prepared; taken from its beginning. */
+  #ready: Call[] = [];
+  /** Calls of all that are ready. */
+  #readyCalls = 0;
   readonly #calling = new Map<number, PreparedMessage>();
   /** Until when others wait, by index. */
   readonly #waiting = new Map<number, number>();
@@ -111,17 +114,16 @@ export class ChunkSession {
 
   /** Messages that can be opened or repeated now. */
   get readyCount(): number {
-    return this.#ready.size;
+    return this.#ready.length;
   }
 
   /** Calls that the first of them take, of at most `max` messages. */
   readyCalls(max: number): number {
-    let [messages, calls] = [0, 0];
-    for (const { messages: targets } of this.#ready.values()) {
-      if (messages++ === max) break;
-      calls += targets.length;
-    }
-    return calls;
+    if (this.#ready.length <= max) return this.#readyCalls;
+    // One of each: this is asked with every answer.
+    if (this.#ready.length === this.#readyCalls) return max;
+    const first = this.#ready.slice(0, max);
+    return first.reduce((calls, { message: { messages } }) => calls + messages.length, 0);
   }
 
   /** Outcomes and retries that are not durable yet. */
@@ -144,7 +146,7 @@ export class ChunkSession {
     return (
       this.endedCount + this.#calling.size + this.#preparing.size === 0 &&
       this.#written === undefined &&
-      (this.#isEnding || this.#toPrepare.length + this.#ready.size === 0)
+      (this.#isEnding || this.#toPrepare.length + this.#ready.length === 0)
     );
   }
 
@@ -165,8 +167,7 @@ export class ChunkSession {
   /** Opens nothing more: the lease goes back when the open calls have ended. */
   end(): void {
     this.#isEnding = true;
-    for (const [index, message] of this.#ready) this.#discard(index, message);
-    this.#ready.clear();
+    this.#discardReady();
   }
 
   takeToPrepare(max: number): number[] {
@@ -211,7 +212,8 @@ export class ChunkSession {
     }
     switch (decision.kind) {
       case 'send':
-        this.#ready.set(index, decision.message);
+        this.#ready.push({ index, message: decision.message });
+        this.#readyCalls += decision.message.messages.length;
         return;
       case 'wait':
         this.#waiting.set(index, decision.until);
@@ -235,21 +237,21 @@ export class ChunkSession {
   } {
     const opening = new Map<number, PreparedMessage>();
     const calls: Call[] = [];
-    let free = permits;
-    for (const [index, message] of this.#ready) {
-      if (isStale(message, now)) {
-        this.#ready.delete(index);
-        this.#toPrepare.push(index);
-      } else if (free > 0) {
+    let [free, taken] = [permits, 0];
+    for (const { index, message } of this.#ready) {
+      if (isStale(message, now)) this.#toPrepare.push(index);
+      else if (free > 0) {
         // One with more calls than there are permits exceeds them, rather than never to be sent.
         free -= message.messages.length;
-        this.#ready.delete(index);
         if (isOpen(this.#state, index)) {
           this.#calling.set(index, message);
           calls.push({ index, message });
         } else opening.set(index, message);
       } else break;
+      taken++;
+      this.#readyCalls -= message.messages.length;
     }
+    if (taken > 0) this.#ready.splice(0, taken);
     const turn: Turn = {
       opens: [...opening.keys()],
       finishes: this.#outcomes.map(({ index }) => index),
@@ -355,19 +357,25 @@ export class ChunkSession {
   /** Ends everybody who is neither called, nor prepared at the moment, nor ended. */
   #giveUp(ending: Ending): void {
     this.#givenUp = ending;
-    for (const [index, message] of this.#ready) this.#discard(index, message);
     const ended = [
-      ...[...this.#toPrepare, ...this.#ready.keys(), ...this.#waiting.keys()],
+      ...[...this.#toPrepare, ...this.#discardReady(), ...this.#waiting.keys()],
       ...this.#retries.map(({ index }) => index),
     ];
     this.#toPrepare = [];
-    this.#ready.clear();
     this.#waiting.clear();
     const retried = new Set(this.#retries.map(({ index }) => index));
     this.#retries = [];
     for (const index of ended)
       if (isOpen(this.#state, index) && !retried.has(index)) this.#end(index, UNKNOWN);
       else this.#end(index, this.#options.isControl(index) ? WITHHELD : ending);
+  }
+
+  /** Returns whom. */
+  #discardReady(): number[] {
+    const ready = this.#ready;
+    [this.#ready, this.#readyCalls] = [[], 0];
+    for (const { index, message } of ready) this.#discard(index, message);
+    return ready.map(({ index }) => index);
   }
 
   /** It is not called now. A repeat may have been sent before: its reservation stays. */
