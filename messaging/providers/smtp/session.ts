@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import SMTPConnection, {
   type SMTPConnectionOptions,
   type SMTPEnvelope,
@@ -84,16 +84,19 @@ export class SmtpSession {
       const late = () => giveUp('no answer in time');
       const abort = () => giveUp('aborted');
       let timer = setTimeout(late, COMMAND_MS);
-      const content = new Readable({
-        // Read from only when the server has accepted sender, recipient and DATA.
-        read() {
-          isHandedOver = true;
-          clearTimeout(timer);
-          timer = setTimeout(late, CONTENT_MS);
-          this.push(mail);
-          this.push(null);
-        },
-      });
+      const content = new Readable();
+      // Called when the server has accepted sender, recipient and DATA.
+      content.pipe = (stream) => {
+        isHandedOver = true;
+        clearTimeout(timer);
+        timer = setTimeout(late, CONTENT_MS);
+        // The content and its end, which are written in this turn, are one system call.
+        const socket = connection._socket as Writable;
+        socket.cork();
+        setImmediate(() => socket.uncork());
+        stream.end(mail);
+        return stream;
+      };
       const stopListening = onAbort(signal, abort);
       connection.send(envelope, content, (error, info) =>
         end(error ? failureOf(error, isHandedOver) : { kind: 'sent', response: info.response }),

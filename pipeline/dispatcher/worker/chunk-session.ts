@@ -74,7 +74,7 @@ export class ChunkSession {
   readonly #lost: Set<number>;
   #toPrepare: number[] = [];
   readonly #preparing = new Set<number>();
-  /** In the order in which they were prepared; taken from its beginning. */
+  /** In the order in which they were prepared; they leave at its beginning. */
   #ready: Call[] = [];
   /** Calls of all that are ready. */
   #readyCalls = 0;
@@ -237,7 +237,7 @@ export class ChunkSession {
   } {
     const opening = new Map<number, PreparedMessage>();
     const calls: Call[] = [];
-    let [free, taken] = [permits, 0];
+    let [free, count] = [permits, 0];
     for (const { index, message } of this.#ready) {
       if (isStale(message, now)) this.#toPrepare.push(index);
       else if (free > 0) {
@@ -248,10 +248,10 @@ export class ChunkSession {
           calls.push({ index, message });
         } else opening.set(index, message);
       } else break;
-      taken++;
+      count++;
       this.#readyCalls -= message.messages.length;
     }
-    if (taken > 0) this.#ready.splice(0, taken);
+    if (count > 0) this.#ready.splice(0, count);
     const turn: Turn = {
       opens: [...opening.keys()],
       finishes: this.#outcomes.map(({ index }) => index),
