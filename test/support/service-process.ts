@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { setNice } from '../../deploy/local/services/nice.ts';
 import { endWithTest } from './end-with-test.ts';
 import { Aborted, eventually, readyStack } from './stack.ts';
 
@@ -36,10 +37,11 @@ export class ServiceProcess {
   /**
    * @param options.preload path of a module that is imported before the service
    * @param options.checkout the release to run; this one when absent
+   * @param options.nice as the local stack starts it (deploy/local/services/nice.ts)
    */
   constructor(
     script: string,
-    options: { env?: NodeJS.ProcessEnv; preload?: string; checkout?: string } = {},
+    options: { env?: NodeJS.ProcessEnv; preload?: string; checkout?: string; nice?: number } = {},
   ) {
     this.#script = script;
     const preload = options.preload === undefined ? [] : ['--import', options.preload];
@@ -57,6 +59,7 @@ export class ServiceProcess {
       },
     );
     endWithTest(child);
+    if (child.pid !== undefined) setNice(child.pid, options.nice);
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
         this.log = `${this.log}${chunk.toString()}`.slice(-LOG_CHARACTERS);

@@ -3,6 +3,7 @@ import { CONSUMER_GROUPS, SERVICES } from '../../../schemas/topology.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { urlOfListener } from '../plan-stack.ts';
 import { settingsFor } from '../process-environment.ts';
+import { niceOf } from './nice.ts';
 import type { Service } from './service.ts';
 
 /** What clients connect to; a service that is not listed has only its admin port. */
@@ -64,6 +65,7 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
     launch: {
       command: process.execPath,
       args: [...heapOptions(name), join(checkout, row.folder, 'main.ts')],
+      nice: niceOf(name),
       env: {
         RAVAND_HOME: env['RAVAND_HOME'] ?? '',
         ...settingsFor(reads, {

@@ -6,6 +6,8 @@ export interface Launch {
   args: readonly string[];
   /** Added to the environment of `up`. */
   env: Readonly<Record<string, string>>;
+  /** What it gives way to others of the machine, as nice(1) counts it; absent: to nobody. */
+  nice?: number;
   /** Runs before a requested start; idempotent. */
   prepare?: () => Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Service } from '../services/service.ts';
+import { setNice } from '../services/nice.ts';
 import {
   decide,
   initialState,
@@ -122,6 +123,8 @@ export function createServiceRunner({ service, logs, env, cwd, onChange }: Optio
     });
     started.on('exit', (code, signal) => ended(signal ?? `exit code ${code ?? 'unknown'}`));
     if (started.pid !== undefined) {
+      // Before it starts threads: they inherit it.
+      setNice(started.pid, launch.nice);
       note(logs, service.name, `${service.name} started as pid ${started.pid}`);
       dispatch({ type: 'spawned', pid: started.pid });
     }

@@ -16,8 +16,11 @@ interface RecipientsDeps extends Omit<PreparePorts, 'resolve'> {
   clickhouse: Pick<ClickHouseClient, 'query'>;
 }
 
-/** Recipients of several chunks that are looked up together, 100 at most of each. */
-const GROUP = { max: 5, concurrency: 4 };
+/**
+ * Recipients of several chunks that are looked up together, 100 at most of each. Few look-ups at a
+ * time: those that wait are the next one, which costs little more than one of a single chunk.
+ */
+const GROUP = { max: 5, concurrency: 2 };
 /** Longest look-up, ms. */
 const LOOK_UP_MS = 10_000;
 

@@ -136,6 +136,11 @@ export class ChunkSession {
     return this.#calling.size;
   }
 
+  /** Recipients that can be prepared now. */
+  get toPrepareCount(): number {
+    return this.#toPrepare.length;
+  }
+
   /** Recipients that are being prepared. */
   get preparingNow(): number {
     return this.#preparing.size;

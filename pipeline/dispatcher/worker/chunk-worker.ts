@@ -227,8 +227,12 @@ class ChunkWorker {
   #prepareAhead(): void {
     const { sender, prepare, wake, now, random } = this.#deps;
     const session = this.#session;
-    const left = sender.ahead() - session.readyCount - session.preparingNow;
-    const indexes = left > 0 ? session.takeToPrepare(Math.min(PREPARE_BATCH, left)) : [];
+    const ahead = sender.ahead();
+    const left = ahead - session.readyCount - session.preparingNow;
+    // A look-up costs little more for many than for one: they wait until they are a batch.
+    const batch = Math.min(PREPARE_BATCH, Math.ceil(ahead / 2), session.toPrepareCount);
+    if (batch === 0 || left < batch) return;
+    const indexes = session.takeToPrepare(Math.min(PREPARE_BATCH, left));
     if (indexes.length === 0) return;
     const recipients = indexes.map((index) => this.#recipient(index));
     void prepare(recipients, this.#chunk).then(

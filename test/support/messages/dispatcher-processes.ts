@@ -1,3 +1,4 @@
+import { niceOf } from '../../../deploy/local/services/nice.ts';
 import { heapOptions } from '../../../deploy/local/services/node-service.ts';
 import { ServiceProcess } from '../service-process.ts';
 import { trackingKeys } from '../channels.ts';
@@ -56,6 +57,7 @@ export class DispatcherProcesses {
     const options = [...heapOptions('dispatcher'), NODE_OPTIONS].join(' ').trim();
     const started = new ServiceProcess('pipeline/dispatcher/main.ts', {
       env: { ...this.#env, KAFKA_INSTANCE_ID: instance, NODE_OPTIONS: options },
+      nice: niceOf('dispatcher'),
     });
     this.#processes[at] = started;
     await started.untilLogged(/"admin":/);
