@@ -14,6 +14,8 @@ export type Delivery = DeliveryStatus & {
   dead: readonly DeadTarget[];
 };
 
+const NONE: readonly DeadTarget[] = [];
+
 /**
  * Hands one message to its targets, all at once: at most ten. It is `sent` when one was accepted.
  * Never rejects; ends when the provider's calls do.
@@ -24,6 +26,14 @@ export async function deliver(
   messages: readonly ProviderMessage[],
   options: { signal: AbortSignal },
 ): Promise<Delivery> {
+  const [first] = messages;
+  // Nearly every message has one target.
+  if (first && messages.length === 1) {
+    const answer = await provider.send(first, options);
+    const dead =
+      answer.kind === 'dead_address' ? [{ target: first.to, reason: answer.reason }] : NONE;
+    return { ...decideDelivery([answer]), calls: 1, dead };
+  }
   const answers = await Promise.all(messages.map((message) => provider.send(message, options)));
   const dead = messages.flatMap(({ to }, at): DeadTarget[] => {
     const answer = answers[at];

@@ -2,13 +2,14 @@ const LENGTH_BYTES = 4;
 
 /** Records of message-outcome.v1 as message_outbox holds them: each behind its length. */
 export function frameOutcomes(records: readonly Buffer[]): Buffer {
-  return Buffer.concat(
-    records.flatMap((record) => {
-      const length = Buffer.alloc(LENGTH_BYTES);
-      length.writeUInt32BE(record.length);
-      return [length, record];
-    }),
-  );
+  const bytes = records.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0);
+  const framed = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const record of records) {
+    at = framed.writeUInt32BE(record.length, at);
+    at += record.copy(framed, at);
+  }
+  return framed;
 }
 
 /** The records of frameOutcomes. */

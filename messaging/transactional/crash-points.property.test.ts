@@ -157,6 +157,7 @@ class World {
       reports: { dead: none, broken: none, working: none, missing: none, problem: none },
       now: () => this.#clock,
       random: () => 0,
+      measured: none,
       newFence: () => ++fences,
       wait: (ms) => {
         this.#clock += ms;

@@ -30,6 +30,12 @@ export type TransactionalAnswer =
   /** Nothing was handed over, and the key is free. */
   | { kind: 'unavailable' };
 
+/** What a message waits for, one after the other; `resolve` begins with `reserve`. */
+export const STAGES = [
+  ...(['template', 'reserve', 'resolve', 'prepare', 'open', 'call', 'complete'] as const),
+] as const;
+export type Stage = (typeof STAGES)[number];
+
 type Ledger = Pick<TransactionalStore, 'reserve' | 'open' | 'unopen' | 'release' | 'complete'>;
 
 /** What sending needs. Reading and writing reject when a store does not answer. */
@@ -45,6 +51,8 @@ export interface TransactionalPorts {
     /** A store failed, or a message cannot be prepared. */
     problem: (error: unknown, of: { accountId: number; code: string }) => void;
   };
+  /** A stage of a message took so long, ms. */
+  measured: (stage: Stage, ms: number) => void;
   /** ms since the epoch */
   now: () => number;
   /** In [0, 1). */

@@ -9,6 +9,7 @@ import type { OpenSender } from '../senders/senders.ts';
 import { DEFAULT_SETTINGS } from '../settings/settings.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { TransactionalPorts, TransactionalRequest } from './ports.ts';
+import { timed } from './timed.ts';
 
 /**
  * Transient errors of a provider are tried again for so long, ms (docs/messages.md, Send one
@@ -108,7 +109,7 @@ export class MessageAttempts {
       if ('status' in ready) return this.#finish(this.isLost ? UNKNOWN : ready, ready);
       const identity = identityOf(ready.sender);
       if (!this.#mayCall(ready.sender)) return this.#finish(UNKNOWN, of(ready));
-      if (!(await this.#ports.store.open(this.#key, identity)))
+      if (!(await timed(this.#ports, 'open', this.#ports.store.open(this.#key, identity))))
         return { kind: 'superseded', attempts: this.#attempts };
       const delivery = await this.#call(ready, began);
       const ending = this.#endOf(delivery, ready);
@@ -144,7 +145,7 @@ export class MessageAttempts {
       this.#resolved ?? this.#ports.resolve({ accountId, channel, personId: userId, userId });
     // Another attempt looks the recipient up again.
     this.#resolved = undefined;
-    const resolved = await resolving;
+    const resolved = await timed(this.#ports, 'resolve', resolving);
     const personId = resolved.canonical;
     const context = { category, settings: DEFAULT_SETTINGS, now: this.#ports.now() };
     const decision = decideSend(resolved, context);
@@ -162,11 +163,12 @@ export class MessageAttempts {
   ): Promise<Prepared> {
     const { accountId, idempotencyKey, userId, vars, category, receivedAt } = this.#request;
     const messageId = transactionalMessageId({ accountId, idempotencyKey });
-    const [prepared] = await this.#ports.prepare({
+    const preparing = this.#ports.prepare({
       ...{ template, category, provider: provider.name, campaignId: 0, utm: {} },
       expiresAt: receivedAt + EXPIRES_MS,
       messages: [{ messageId, userId, resolved, vars, event: {} }],
     });
+    const [prepared] = await timed(this.#ports, 'prepare', preparing);
     if (!prepared) throw new Error('a message was not prepared');
     const { reports } = this.#ports;
     if (prepared.kind === 'ready') reports.missing(template, prepared.missing);
@@ -181,7 +183,8 @@ export class MessageAttempts {
     const { accountId, channel, userId } = this.#request;
     const calledAt = now();
     const signal = AbortSignal.timeout(Math.max(1, LIMIT_MS - (calledAt - began)));
-    const delivery = await deliver(sender.provider, prepared.messages, { signal });
+    const delivering = deliver(sender.provider, prepared.messages, { signal });
+    const delivery = await timed(this.#ports, 'call', delivering);
     this.#attempts += delivery.calls;
     this.#called = of(ready);
     const { dead } = delivery;

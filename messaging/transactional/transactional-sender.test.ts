@@ -102,6 +102,7 @@ function given(of: Given = {}) {
     },
     now: () => clock,
     random: () => 0.5,
+    measured: () => undefined,
     newFence: () => ++fences,
     wait: (ms) => {
       clock += ms;

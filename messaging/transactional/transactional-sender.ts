@@ -7,7 +7,13 @@ import { namedVariables } from '../templates/named-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
-import type { TransactionalAnswer, TransactionalPorts, TransactionalRequest } from './ports.ts';
+import type {
+  Stage,
+  TransactionalAnswer,
+  TransactionalPorts,
+  TransactionalRequest,
+} from './ports.ts';
+import { timed } from './timed.ts';
 import { MessageAttempts, type Ending, type MessageEnd } from './send-message.ts';
 import type { Fenced, Reservation } from './reservation.ts';
 
@@ -65,11 +71,11 @@ export class TransactionalSender {
   async #send(request: TransactionalRequest): Promise<TransactionalAnswer> {
     const { store, template: findTemplate, newFence } = this.#ports;
     const { accountId, idempotencyKey, templateId } = request;
-    const template = await findTemplate(accountId, templateId);
+    const template = await this.#timed('template', findTemplate(accountId, templateId));
     if (template?.category === 'marketing') return { kind: 'marketing' };
     const key = { accountId, idempotencyKey, fence: newFence() };
     const resolved = this.#resolve(request, template);
-    const reserved = await store.reserve(key).catch((error: unknown) => {
+    const reserved = await this.#timed('reserve', store.reserve(key)).catch((error: unknown) => {
       // Whether a former holder had opened it is not known.
       void this.#release(key, { isLost: true });
       throw error;
@@ -78,6 +84,10 @@ export class TransactionalSender {
     if (reserved.kind === 'completed')
       return { kind: 'answered', result: reserved.result, isReplay: true };
     return this.#sendReserved({ request, template, resolved, reservation: reserved.reservation });
+  }
+
+  #timed<Result>(stage: Stage, work: Promise<Result>): Promise<Result> {
+    return timed(this.#ports, stage, work);
   }
 
   /** Looked up while the key is being reserved: most requests are no replays. */
@@ -116,8 +126,9 @@ export class TransactionalSender {
     }
     const { end, attempts: calls } = ending;
     const completion = this.#completionOf({ request, template, reservation, end, calls });
-    const storing = this.#inBackground(request.accountId, () =>
-      this.#ports.store.complete(completion),
+    const storing = this.#timed(
+      'complete',
+      this.#inBackground(request.accountId, () => this.#ports.store.complete(completion)),
     );
     const isStored = await withDeadline(
       { ms: STORED_MS, waitingFor: 'a result to be stored' },

@@ -22,6 +22,8 @@ export function withBits(
 
 export function countBits(bits: Bits): number {
   let count = 0;
-  for (const byte of bits) for (let rest = byte; rest > 0; rest &= rest - 1) count++;
+  // By index: an iterator makes an object of each byte, and chunks are counted with every write.
+  for (let at = 0; at < bits.length; at++)
+    for (let rest = bits[at] ?? 0; rest > 0; rest &= rest - 1) count++;
   return count;
 }

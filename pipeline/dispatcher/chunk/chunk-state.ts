@@ -57,10 +57,12 @@ export function evolve(
       throw new RangeError(`recipient ${index} was opened or finished before`);
   for (const index of finishes)
     if (hasBit(state.finished, index)) throw new RangeError(`recipient ${index} has an outcome`);
-  for (const { index } of [...retries, ...repeats])
+  const later = [...retries, ...repeats];
+  for (const { index } of later)
     if (!isOpen(state, index)) throw new RangeError(`recipient ${index} is not open`);
-  const changed = new Set([...finishes, ...[...retries, ...repeats].map(({ index }) => index)]);
-  if (changed.size < finishes.length + retries.length + repeats.length)
+  const changed = new Set(finishes);
+  for (const { index } of later) changed.add(index);
+  if (changed.size < finishes.length + later.length)
     throw new RangeError('a turn changes a recipient twice');
   return {
     recipients: state.recipients,
@@ -69,7 +71,7 @@ export function evolve(
       clear: retries.map(({ index }) => index),
     }),
     finished: withBits(state.finished, { set: finishes }),
-    retries: [...state.retries.filter(({ index }) => !changed.has(index)), ...retries, ...repeats],
+    retries: [...state.retries.filter(({ index }) => !changed.has(index)), ...later],
   };
 }
 

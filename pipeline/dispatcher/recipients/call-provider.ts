@@ -8,11 +8,11 @@ import type { SenderAnswer } from '../senders/sender-gate.ts';
 import type { CallAnswer, PreparedMessage } from '../worker/ports.ts';
 import { shareEnding } from './call-ending.ts';
 
-interface ProviderCall {
+/** What the calls of a chunk have in common. */
+export interface Calling {
   accountId: number;
   channel: Channel;
   sender: OpenSender;
-  message: PreparedMessage;
   reports: Pick<DeliveryReports, 'dead' | 'broken' | 'working'>;
   /** @param ms duration of the call */
   answered: (answer: SenderAnswer, ms: number) => void;
@@ -31,24 +31,30 @@ const END_MS = 1000;
  * Hands a message to the provider, whose attempt is recorded. Never rejects, and ends, whatever the
  * provider does: then one may have the message.
  */
-export async function callProvider(call: ProviderCall): Promise<CallAnswer> {
-  const { accountId, channel, sender, message, reports, answered, now } = call;
+export async function callProvider(
+  calling: Calling,
+  message: PreparedMessage,
+): Promise<CallAnswer> {
+  const { accountId, channel, sender, reports, answered, now } = calling;
   const calledAt = now();
-  const delivery = await boundedDelivery(call);
+  const delivery = await boundedDelivery(calling, message);
   // What one of several senders refuses says nothing about the others.
   if (delivery.status !== 'retry' || delivery.reason !== PART_REFUSED)
     answered(senderAnswer(delivery), now() - calledAt);
   const { dead } = delivery;
   const { userId } = message;
   if (dead.length > 0) reports.dead({ accountId, channel, userId, dead, calledAt });
-  const { provider, revision } = sender;
-  const name = { accountId, channel, provider: provider.name, revision };
-  if (delivery.status === 'broken') reports.broken(name, `${delivery.reason}: ${delivery.detail}`);
-  if (delivery.status === 'sent' && sender.broken) reports.working(name);
+  if (delivery.status === 'broken')
+    reports.broken(nameOf(calling), `${delivery.reason}: ${delivery.detail}`);
+  if (delivery.status === 'sent' && sender.broken) reports.working(nameOf(calling));
   return callAnswer(delivery);
 }
 
-function boundedDelivery({ sender, message: { messages }, signal, now }: ProviderCall) {
+function nameOf({ accountId, channel, sender: { provider, revision } }: Calling) {
+  return { accountId, channel, provider: provider.name, revision };
+}
+
+function boundedDelivery({ sender, signal, now }: Calling, { messages }: PreparedMessage) {
   const ending = shareEnding(signal, { now: now(), limitMs: LIMIT_MS });
   return new Promise<Delivery>((resolve) => {
     const unknown = (detail: string) =>
@@ -61,13 +67,21 @@ function boundedDelivery({ sender, message: { messages }, signal, now }: Provide
     };
     const stopListening = onAbort(ending.signal, giveUp);
     if (ending.signal.aborted) giveUp();
-    deliver(sender.provider, messages, { signal: ending.signal })
-      .then(resolve, () => unknown('the call failed'))
-      .finally(() => {
-        clearTimeout(timer);
-        stopListening();
-        ending.release();
-      });
+    const end = () => {
+      clearTimeout(timer);
+      stopListening();
+      ending.release();
+    };
+    deliver(sender.provider, messages, ending).then(
+      (delivery) => {
+        resolve(delivery);
+        end();
+      },
+      () => {
+        unknown('the call failed');
+        end();
+      },
+    );
   });
 }
 

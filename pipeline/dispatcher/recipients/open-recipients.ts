@@ -9,7 +9,7 @@ import { TemplateStore } from '../../../messaging/templates/template-store.ts';
 import { GroupedCalls } from '../../../platform/grouped-calls.ts';
 import type { LeasedChunk } from '../store/chunk-row.ts';
 import type { OpenChunkPorts } from '../worker/ports.ts';
-import { callProvider } from './call-provider.ts';
+import { callProvider, type Calling } from './call-provider.ts';
 import { prepareRecipients, type ChunkFacts, type PreparePorts } from './prepare-recipients.ts';
 
 interface RecipientsDeps extends Omit<PreparePorts, 'resolve'> {
@@ -40,20 +40,20 @@ export function openRecipients(deps: RecipientsDeps): OpenChunkPorts {
     },
   });
   const ports: PreparePorts = { ...deps, resolve: (wanted) => groups.call(wanted) };
-  return async ({ leased, sender, ...calling }) => {
+  return async ({ leased, sender, answered, signal }) => {
     const facts = await factsOf(leased, templates);
     const { accountId, channel, category } = facts;
     const { reports } = deps.delivery;
+    const calling: Calling | undefined = sender && {
+      ...{ accountId, channel, sender, reports, answered, signal, now: deps.now },
+    };
     return {
       facts: {
         ...{ templateId: facts.templateId, templateVersion: facts.templateVersion, category },
       },
       prepare: (recipients) => prepareRecipients(ports, { ...facts, sender, recipients }),
-      call: ({ message }) => {
-        if (!sender) return Promise.resolve({ kind: 'retry' });
-        const { now } = deps;
-        return callProvider({ accountId, channel, sender, message, reports, now, ...calling });
-      },
+      call: ({ message }) =>
+        calling ? callProvider(calling, message) : Promise.resolve({ kind: 'retry' }),
     };
   };
 }

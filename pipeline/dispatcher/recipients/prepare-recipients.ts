@@ -210,12 +210,12 @@ async function render(
   for (const [at, one] of known.entries()) {
     const ready = prepared[at];
     if (!ready) throw new Error('a message was not prepared');
-    const person = personKey(one.resolved.canonical);
+    const person = isCapped ? personKey(one.resolved.canonical) : '';
     if (ready.kind === 'ready') {
       const { messages, addressHash, missing } = ready;
       if (missing.length > 0) delivery.reports.missing(template, missing);
       const userId = one.recipient.user_id;
-      const capOf = isCapped ? person : '';
+      const capOf = person;
       one.decision = {
         kind: 'send',
         message: { messages, userId, resolvedAt, addressHash, capOf },

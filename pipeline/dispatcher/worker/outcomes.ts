@@ -2,7 +2,7 @@ import { campaignMessageId } from '../../../events/messages/message-id.ts';
 import { quotaMonth } from '../../../events/tehran-time.ts';
 import { frameOutcomes } from '../../../messaging/outcomes/outcome-frames.ts';
 import { messageOutcomeCodec } from '../../../schemas/codec.ts';
-import type { MessageChunk } from '../../../schemas/records.ts';
+import type { MessageChunk, MessageOutcome } from '../../../schemas/records.ts';
 import type { ChunkWrite, OutcomeCount } from '../store/chunk-row.ts';
 import type { OutcomeFacts, RecipientOutcome } from './ports.ts';
 
@@ -30,27 +30,29 @@ export function encodeOutcomes(
   of: { chunk: MessageChunk; channel: string; finishedAt: number; facts: OutcomeFacts },
 ): Buffer {
   const { chunk, channel, finishedAt, facts } = of;
+  const { account_id, campaign_id, run_id, planned_at } = chunk;
+  // One object for all: it is made with every message otherwise.
+  const record: MessageOutcome = {
+    ...{ account_id, campaign_id, run_id, planned_at, channel, category: facts.category },
+    ...{ template_id: facts.templateId, template_version: facts.templateVersion },
+    ...{ message_id: '', person_id: '', user_id: '', address_hash: '', provider: '' },
+    ...{ status: '', reason: '', provider_message_id: '', finished_at: finishedAt, attempts: 0 },
+  };
   const records: Buffer[] = [];
   for (const outcome of outcomes) {
     const recipient = chunk.recipients[outcome.index];
     if (!recipient) continue;
-    const { account_id, campaign_id, run_id, planned_at } = chunk;
-    const record = messageOutcomeCodec.encode({
-      ...{ account_id, campaign_id, run_id, planned_at },
-      message_id: campaignMessageId({
-        ...{ campaignId: campaign_id, runId: run_id, key: recipient.key },
-      }),
-      template_id: facts.templateId,
-      template_version: facts.templateVersion,
-      ...{ channel, category: facts.category },
-      ...{ person_id: recipient.person_id, user_id: recipient.user_id },
-      address_hash: outcome.addressHash,
-      ...{ status: outcome.status, reason: outcome.reason },
-      provider: outcome.provider,
-      provider_message_id: outcome.providerMessageId,
-      ...{ finished_at: finishedAt, attempts: outcome.attempts },
-    });
-    records.push(record);
+    const { key } = recipient;
+    record.message_id = campaignMessageId({ campaignId: campaign_id, runId: run_id, key });
+    record.person_id = recipient.person_id;
+    record.user_id = recipient.user_id;
+    record.address_hash = outcome.addressHash;
+    record.status = outcome.status;
+    record.reason = outcome.reason;
+    record.provider = outcome.provider;
+    record.provider_message_id = outcome.providerMessageId;
+    record.attempts = outcome.attempts;
+    records.push(messageOutcomeCodec.encode(record));
   }
   return frameOutcomes(records);
 }
