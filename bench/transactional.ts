@@ -26,7 +26,8 @@ const { values } = parseLine({
 });
 const [rate, seconds, accountCount] = [values.rate, values.seconds, values.accounts].map(Number);
 const PEOPLE = 1000;
-const WARM_UP_S = 3;
+/** A host compiles its code while it runs for the first time. */
+const WARM_UP_S = 10;
 
 const database = new pg.Pool({ connectionString: readyStack().database_url, max: 2 });
 const receiver = await BotReceiver.listen();

@@ -8,7 +8,7 @@ import type { TemplateVersion } from '../../messaging/templates/template.ts';
  * Between two statements, ms: messages that wait for one look-up go on together, so that they share
  * all later statements and jobs of the renderer, too.
  */
-const INTERVAL_MS = 40;
+const INTERVAL_MS = 25;
 
 /**
  * The newest version of a template of an account; undefined when it has no such template. Which one

@@ -15,8 +15,8 @@ const LISTENERS: Partial<Record<string, (plan: StackPlan) => string>> = {
 };
 
 /**
- * Services that process every event. The others get a small young generation (MiB):
- * without one, each keeps up to 48 MiB of garbage.
+ * Services that process every event, or every message that is asked for. The others get a small
+ * young generation (MiB): without one, each keeps up to 48 MiB of garbage.
  */
 const PER_EVENT: readonly string[] = [
   'ingest-gateway',
@@ -24,6 +24,7 @@ const PER_EVENT: readonly string[] = [
   'events-sink',
   'profiles-sink',
   'identities-sink',
+  'management-api',
 ];
 export const SMALL_HEAP = ['--max-semi-space-size=2'];
 /**
