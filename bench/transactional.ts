@@ -2,15 +2,18 @@
  * node bench/transactional.ts [--rate 500] [--seconds 20] [--accounts 1]
  *
  * POST /v1/messages at a fixed rate, whatever the answers do, beside a receiver that answers in
- * 5 ms: latencies, and CPU time of the management host and of the stack's parts. The host is a
+ * 5 ms: latencies, what messages waited for on average, and CPU time of the management host and of
+ * the stack's parts. The host is a
  * process of its own with the settings of the stack (RAVAND_HOME); requests go over 64 connections.
  */
 import { Agent, request } from 'node:http';
 import pg from 'pg';
 import { parseLine } from '../cli/arguments.ts';
+import { STAGES } from '../messaging/transactional/ports.ts';
 import { BotReceiver } from '../test/support/messages/bot-receiver.ts';
 import { MessageAccount } from '../test/support/messages/message-account.ts';
 import { MessageHost } from '../test/support/messages/message-host.ts';
+import { metric } from '../test/support/service-process.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { pidsByName } from './server-process.ts';
@@ -45,8 +48,10 @@ try {
   for (let at = 0; at < (accountCount ?? 1); at++) senders.push(await makeSender(at));
   await load(senders, WARM_UP_S);
   const use = ProcessUse.watch(new Map([...(await pidsByName()), ['management host', host.pid]]));
+  const before = await stageTimes();
   const measured = await load(senders, seconds ?? 20);
   const used = use.read();
+  const after = await stageTimes();
   console.table([
     {
       ...{ rate, accounts: accountCount, requests: measured.latencies.length },
@@ -56,6 +61,14 @@ try {
       ...{ 'p99 ms': percentile(measured.latencies, 0.99) },
     },
   ]);
+  console.table(
+    STAGES.map((stage) => {
+      const [was, is] = [before.get(stage), after.get(stage)];
+      const count = (is?.count ?? 0) - (was?.count ?? 0);
+      const ms = (((is?.sum ?? 0) - (was?.sum ?? 0)) / count) * 1000;
+      return { stage, 'ms on average': Math.round(ms * 10) / 10 };
+    }),
+  );
   const cpuMs = (cpu: number) => Number(((cpu * 1000) / measured.latencies.length).toFixed(2));
   console.table(
     used
@@ -81,6 +94,20 @@ async function makeSender(at: number): Promise<Sender> {
   const text = 'سلام {{ user.first_name | default: "دوست" }}، کد شما {{ vars.code }} است.';
   const template = await owner.template('bale', { text });
   return { key: owner.account.managementKey, template };
+}
+
+/** s and messages of each stage, since the start of the host. */
+async function stageTimes(): Promise<Map<string, { sum: number; count: number }>> {
+  const name = 'ravand_transactional_stage_seconds';
+  const adminUrl = await host.adminUrl();
+  const times = STAGES.map(async (stage) => {
+    const label = `stage="${stage}"`;
+    const [sum, count] = await Promise.all(
+      [`${name}_sum`, `${name}_count`].map((of) => metric(adminUrl, of, label)),
+    );
+    return [stage, { sum: sum ?? 0, count: count ?? 0 }] as const;
+  });
+  return new Map(await Promise.all(times));
 }
 
 interface Measured {

@@ -45,6 +45,12 @@ export class MessageHost {
     return this.#process?.pid ?? 0;
   }
 
+  /** Where it serves its metrics. */
+  async adminUrl(): Promise<string> {
+    const logged = await this.#process?.untilLogged(/"admin":"([^"]+)"/);
+    return `http://${logged?.[1] ?? ''}`;
+  }
+
   /** One request to POST /v1/messages. Rejects when the host cannot be reached or hangs up. */
   async post(
     key: string,
