@@ -4,7 +4,8 @@
  * POST /v1/messages at a fixed rate, whatever the answers do, beside a receiver that answers in
  * 5 ms: latencies, what messages waited for on average, and CPU time of the management host and of
  * the stack's parts. The host is a
- * process of its own with the settings of the stack (RAVAND_HOME); requests go over 64 connections.
+ * process of its own with the settings of the stack (RAVAND_HOME). Requests go over as many
+ * connections as they need, at most 256: waiting for one would count as latency.
  */
 import { Agent, request } from 'node:http';
 import pg from 'pg';
@@ -36,7 +37,7 @@ const database = new pg.Pool({ connectionString: readyStack().database_url, max:
 const receiver = await BotReceiver.listen();
 receiver.latency = 5;
 const host = await MessageHost.start(receiver);
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
 interface Sender {
   key: string;

@@ -1,4 +1,5 @@
 import type { Channel } from '../../events/channels/channel-change.ts';
+import type { ProfileColumn } from '../../events/traits.ts';
 import type { RecipientFacts } from './read-facts.ts';
 import { MAX_NAMES, type Resolved } from './resolved.ts';
 
@@ -6,12 +7,19 @@ import { MAX_NAMES, type Resolved } from './resolved.ts';
  * The traits that refuse or allow marketing, by channel (docs/messages.md, Consent, quiet hours,
  * caps).
  */
-const OPT_IN: Readonly<Partial<Record<Channel, string>>> = {
+const OPT_IN: Readonly<Partial<Record<Channel, ProfileColumn>>> = {
   email: 'email_opt_in',
   sms: 'sms_opt_in',
   push: 'push_opt_in',
   web: 'push_opt_in',
 };
+/** The column with the address of a channel; other addresses are registered. */
+const ADDRESS: Readonly<Partial<Record<Channel, ProfileColumn>>> = { email: 'email', sms: 'phone' };
+
+/** The profile columns that say where a channel reaches a person, and whether it may. */
+export function columnsOfChannel(channel: Channel): ProfileColumn[] {
+  return [ADDRESS[channel], OPT_IN[channel]].filter((column) => column !== undefined);
+}
 
 type ConsentFacts = Pick<RecipientFacts, 'names' | 'consent' | 'optOutAt' | 'complaintAt'>;
 

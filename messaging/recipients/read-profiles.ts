@@ -15,8 +15,8 @@ export interface ProfileName {
 interface ProfilesQuestion {
   client: Pick<ClickHouseClient, 'query'>;
   names: readonly ProfileName[];
-  /** Traits and columns that templates name; undefined: all. */
-  variables: readonly string[] | undefined;
+  /** Traits and columns that are read; undefined: all. */
+  read: readonly string[] | undefined;
   signal: AbortSignal;
 }
 
@@ -30,10 +30,6 @@ interface Row extends Record<(typeof PROFILE_COLUMNS)[number], string> {
   stamps?: Record<string, string>;
 }
 
-/** Read whatever templates name: they say where a message goes, and whether it may. */
-const ALWAYS: readonly string[] = [
-  ...['email', 'phone', 'email_opt_in', 'sms_opt_in', 'push_opt_in'],
-];
 const SECONDS = 10;
 /**
  * A statement of up to so many names lists them, which costs ClickHouse a fifth less than reading
@@ -49,10 +45,10 @@ const LISTED_NAMES = 100;
 export async function readProfiles(
   question: ProfilesQuestion,
 ): Promise<Map<string, StoredProfile>> {
-  const { client, names, variables, signal } = question;
-  if (names.length === 0) return new Map();
+  const { client, names, read, signal } = question;
+  if (names.length === 0 || read?.length === 0) return new Map();
   const found = new Map<string, { events: number; profile: StoredProfile }>();
-  const wanted = variables && new Set([...ALWAYS, ...variables]);
+  const wanted = read && new Set(read);
   const columns = PROFILE_COLUMNS.filter((column) => wanted?.has(column) ?? true);
   const params = new SqlParams();
   const traits = wanted && [...wanted].filter((name) => !isProfileColumn(name));

@@ -321,18 +321,28 @@ describe('a batch of recipients', () => {
       const wanted = named.map((variables) => ({ ...one, variables }));
       await resolveMany({ database: store.database, clickhouse }, wanted, { signal });
       const statement = clickhouse.statements.at(-1) ?? '';
-      const parts = [' city,', ' country,', ' traits AS traits', 'mapFilter('];
-      return parts.filter((part) => statement.includes(part));
+      const parts = ['city', 'country', 'traits AS traits', 'mapFilter('];
+      return parts.filter((part) => statement.includes(` ${part}`));
     };
-    expect(await readFor(['city'])).toEqual([' city,']);
-    expect(await readFor(['city'], ['country', 'plan'])).toEqual([
-      ...[' city,', ' country,', 'mapFilter('],
-    ]);
-    expect(await readFor(['city'], undefined)).toEqual([
-      ' city,',
-      ' country,',
-      ' traits AS traits',
-    ]);
+    expect(await readFor(['city'])).toEqual(['city']);
+    expect(await readFor(['city'], ['country', 'plan'])).toEqual(['city', 'country', 'mapFilter(']);
+    expect(await readFor(['city'], undefined)).toEqual(['city', 'country', 'traits AS traits']);
+  });
+
+  it('is read as far as its channel needs it: where to send, and whether it may', async () => {
+    const clickhouse = clickhouseWith([]);
+    const readFor = async (channel: Channel) => {
+      const wanted = [{ accountId: 1, channel, personId: 'u', userId: 'u', variables: [] }];
+      await resolveMany({ database: store.database, clickhouse }, wanted, { signal });
+      const [, read = ''] = /events, (.*) FROM/.exec(clickhouse.statements.pop() ?? '') ?? [];
+      return read;
+    };
+    expect(await readFor('email')).toBe('email, email_opt_in');
+    expect(await readFor('sms')).toBe('phone, sms_opt_in');
+    expect(await readFor('push')).toBe('push_opt_in');
+    // Nobody asks for a profile.
+    expect(await readFor('bale')).toBe('');
+    expect(clickhouse.statements).toEqual([]);
   });
 
   it('takes one statement of each kind for 500 people, and two for 501', async () => {

@@ -2,7 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Channel } from '../../events/channels/channel-change.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { mergeProfiles, profileVariables, type StoredProfile } from './merge-profiles.ts';
-import { decideConsent } from './decide-consent.ts';
+import { columnsOfChannel, decideConsent } from './decide-consent.ts';
 import { readFacts, readSuppressed, type RecipientFacts } from './read-facts.ts';
 import { profileKey, readProfiles, type ProfileName } from './read-profiles.ts';
 import { MAX_NAMES, type Resolved, type WantedRecipient } from './resolved.ts';
@@ -76,7 +76,7 @@ async function resolveBatch(
     return own ? [{ wanted: one, facts: own }] : [];
   });
   const stored = await readProfiles({
-    ...{ client: clickhouse, variables: variablesOf(wanted), signal },
+    ...{ client: clickhouse, read: readOf(wanted), signal },
     names: profileNames(known),
   });
   const reached = known.map((one) => withTargets(one, profileOf(one, stored)));
@@ -90,10 +90,11 @@ async function resolveBatch(
   }));
 }
 
-/** What any of them needs. */
-function variablesOf(wanted: readonly WantedRecipient[]): string[] | undefined {
+/** What messages to any of them name, and what says where they go. Undefined: everything. */
+function readOf(wanted: readonly WantedRecipient[]): string[] | undefined {
   const lists = new Set(wanted.map(({ variables }) => variables));
-  const names = new Set<string>();
+  const channels = new Set(wanted.map(({ channel }) => channel));
+  const names = new Set<string>([...channels].flatMap(columnsOfChannel));
   for (const list of lists) {
     if (!list) return undefined;
     for (const name of list) names.add(name);

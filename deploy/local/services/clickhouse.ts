@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { REPORTS_USER, SERVER_USER } from '../server-passwords.ts';
-import { niceOf } from './nice.ts';
 import type { Launch } from './service.ts';
 
 interface Server {
@@ -54,7 +53,6 @@ export function prepareClickhouse({ home, checkout, port, memory, password }: Se
     command: process.execPath,
     args: [join(checkout, 'deploy/local/clickhouse-server.ts'), file],
     env: {},
-    nice: niceOf('clickhouse'),
   };
 }
 

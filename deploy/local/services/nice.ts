@@ -3,17 +3,17 @@ import type { ServiceName } from '../../../schemas/topology.ts';
 
 /** Campaigns: nobody waits for the next message of one. */
 const CAMPAIGNS = 10;
-/** What is behind Kafka, and the store of reports. */
+/** What is behind Kafka. */
 const BEHIND = 5;
 
 /**
- * Who answers requests comes first when there is too little CPU: what is missing here works for
- * all. Redis and Kafka are asked before an event is accepted, PostgreSQL before a message is sent.
+ * Who answers requests comes first when there is too little CPU, and so do the servers: Redis and
+ * Kafka are asked before an event is accepted, PostgreSQL and ClickHouse before POST /v1/messages
+ * answers.
  */
-const NICE: Partial<Record<ServiceName | 'clickhouse', number>> = {
+const NICE: Partial<Record<ServiceName, number>> = {
   planner: CAMPAIGNS,
   dispatcher: CAMPAIGNS,
-  clickhouse: BEHIND,
   normaliser: BEHIND,
   'events-sink': BEHIND,
   'profiles-sink': BEHIND,
@@ -27,9 +27,9 @@ const NICE: Partial<Record<ServiceName | 'clickhouse', number>> = {
   relays: BEHIND,
 };
 
-/** Of a part of the stack, as nice(1) counts. */
-export function niceOf(name: string): number {
-  return new Map<string, number>(Object.entries(NICE)).get(name) ?? 0;
+/** Of a service, as nice(1) counts. */
+export function niceOf(name: ServiceName): number {
+  return NICE[name] ?? 0;
 }
 
 /** Sets it for a process that was just started. One that has ended has none. */

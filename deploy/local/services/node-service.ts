@@ -66,7 +66,7 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
     launch: {
       command: process.execPath,
       args: [...heapOptions(name), join(checkout, row.folder, 'main.ts')],
-      nice: niceOf(name),
+      nice: niceOf(row.name),
       env: {
         RAVAND_HOME: env['RAVAND_HOME'] ?? '',
         ...settingsFor(reads, {

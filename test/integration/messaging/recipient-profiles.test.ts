@@ -86,10 +86,10 @@ describe('the profiles of recipients', () => {
           );
           const names = states.map(({ name }) => ({ accountId: account, name, isMerged }));
           const found = await readProfiles({
-            ...{ client: store.client, names, variables: undefined, signal },
+            ...{ client: store.client, names, read: undefined, signal },
           });
           const groups = isMerged ? [names] : names.map((name) => [name]);
-          const read = groups.map((group) => {
+          const profiles = groups.map((group) => {
             const profile = mergeProfiles(group.flatMap((one) => found.get(profileKey(one)) ?? []));
             if (!profile) throw new Error('a profile is missing');
             const { columns, traits, numbers } = profile;
@@ -110,24 +110,24 @@ describe('the profiles of recipients', () => {
               PROFILE_COLUMNS.map((column) => [column, (row as Record<string, unknown>)[column]]),
             ),
           }));
-          expect(read.toSorted(byPerson)).toEqual(expected.toSorted(byPerson));
+          expect(profiles.toSorted(byPerson)).toEqual(expected.toSorted(byPerson));
         },
       ),
       { numRuns: 40 },
     );
   });
 
-  it('hold only the variables that templates name, and what says where and whether to send', async () => {
+  it('hold only what is read of them', async () => {
     const row = { account_id: 9001, name: 'u', event_count: 1, traits: { plan: 'a', other: 'b' } };
     await store.insert('profiles', [
       { ...row, email: 'a@b.ir', city: 'قم', last_name: 'x', _stamps: { plan: 1, other: 2 } },
     ]);
     const found = await readProfiles({
-      ...{ client: store.client, signal, variables: ['plan', 'city'] },
+      ...{ client: store.client, signal, read: ['plan', 'city'] },
       names: [{ accountId: 9001, name: 'u', isMerged: true }],
     });
     const profile = found.get(profileKey({ accountId: 9001, name: 'u' }));
-    expect({ ...profileVariables(profile) }).toEqual({ email: 'a@b.ir', city: 'قم', plan: 'a' });
+    expect({ ...profileVariables(profile) }).toEqual({ city: 'قم', plan: 'a' });
   });
 
   it('of many names are found by the primary key', async () => {
@@ -137,7 +137,7 @@ describe('the profiles of recipients', () => {
     const names = Array.from({ length: 500 }, (_, at) => ({
       ...{ accountId: 9002, name: `u${at * 400}`, isMerged: at % 7 === 0 },
     }));
-    const found = await readProfiles({ client: store.client, names, variables: [], signal });
+    const found = await readProfiles({ client: store.client, names, read: ['email'], signal });
     expect(found.size).toBe(500);
     expect(found.get('9002 u800')?.columns['email']).toBe('800@x.ir');
   });
