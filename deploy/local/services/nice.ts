@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import type { ServiceName } from '../../../schemas/topology.ts';
 
 /** Campaigns: nobody waits for the next message of one. */
@@ -36,7 +36,8 @@ export function niceOf(name: ServiceName): number {
 export function setNice(pid: number, nice = 0): void {
   if (nice === 0) return;
   try {
-    setPriority(pid, nice);
+    // It may have been started with less.
+    setPriority(pid, Math.max(nice, getPriority(pid)));
   } catch {
     // It has ended already.
   }

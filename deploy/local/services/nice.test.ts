@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { getPriority } from 'node:os';
+import { expect, test } from 'vitest';
+import { niceOf, setNice } from './nice.ts';
+
+test('a service that sends campaigns gives way to one that answers requests', async () => {
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()']);
+  await once(child, 'spawn');
+  const pid = child.pid ?? 0;
+  const before = getPriority(pid);
+  setNice(pid, niceOf('ingest-gateway'));
+  expect(getPriority(pid)).toBe(before);
+  setNice(pid, niceOf('dispatcher'));
+  expect(getPriority(pid)).toBeGreaterThan(niceOf('normaliser'));
+  child.stdin.end();
+  await once(child, 'exit');
+  // It has ended: nothing is left to be set.
+  setNice(pid, 1);
+});
