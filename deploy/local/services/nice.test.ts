@@ -11,8 +11,9 @@ test('a service that sends campaigns gives way to one that answers requests', as
   const before = getPriority(pid);
   setNice(pid, niceOf('ingest-gateway'));
   expect(getPriority(pid)).toBe(before);
+  expect(niceOf('dispatcher')).toBeGreaterThan(niceOf('normaliser'));
   setNice(pid, niceOf('dispatcher'));
-  expect(getPriority(pid)).toBeGreaterThan(niceOf('normaliser'));
+  expect(getPriority(pid)).toBe(Math.min(before + niceOf('dispatcher'), 19));
   child.stdin.end();
   await once(child, 'exit');
   // It has ended: nothing is left to be set.

@@ -1,6 +1,7 @@
 import { getPriority, setPriority } from 'node:os';
 import type { ServiceName } from '../../../schemas/topology.ts';
 
+const LEAST = 19;
 /** Campaigns: nobody waits for the next message of one. */
 const CAMPAIGNS = 10;
 /** What is behind Kafka. */
@@ -32,12 +33,12 @@ export function niceOf(name: ServiceName): number {
   return NICE[name] ?? 0;
 }
 
-/** Sets it for a process that was just started. One that has ended has none. */
+/** Makes a process that was just started nicer than this one. One that has ended has no threads. */
 export function setNice(pid: number, nice = 0): void {
   if (nice === 0) return;
   try {
-    // It may have been started with less.
-    setPriority(pid, Math.max(nice, getPriority(pid)));
+    // The whole stack may have been started with nice(1).
+    setPriority(pid, Math.min(getPriority(pid) + nice, LEAST));
   } catch {
     // It has ended already.
   }
