@@ -7,6 +7,7 @@
  * go over as many connections as they need, at most 256: waiting for one would count as latency.
  */
 import { Agent, request } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { parseLine } from '../cli/arguments.ts';
 import { STAGES } from '../messaging/transactional/ports.ts';
@@ -49,7 +50,11 @@ try {
   await load(senders, WARM_UP_S);
   const use = ProcessUse.watch(new Map([...(await pidsByName()), ['management host', host.pid]]));
   const before = await stageTimes();
+  // The client and the receiver are this process: what it is late by is in the latencies.
+  const late = monitorEventLoopDelay({ resolution: 2 });
+  late.enable();
   const measured = await load(senders, seconds ?? 20);
+  late.disable();
   const used = use.read();
   const after = await stageTimes();
   console.table([
@@ -59,6 +64,7 @@ try {
       ...{ 'p50 ms': percentile(measured.latencies, 0.5) },
       ...{ 'p95 ms': percentile(measured.latencies, 0.95) },
       ...{ 'p99 ms': percentile(measured.latencies, 0.99) },
+      ...{ 'client late, p99 ms': Math.round(late.percentile(99) / 1e5) / 10 },
     },
   ]);
   console.table(
