@@ -2,9 +2,9 @@
  * node bench/transactional.ts [--rate 500] [--seconds 20] [--accounts 1]
  *
  * POST /v1/messages at a fixed rate, whatever the answers do, beside a receiver that answers in
- * 5 ms: latencies, what messages waited for on average, and CPU time of the host and of the parts of
- * the stack. The host is a process of its own with the settings of the stack (RAVAND_HOME). Requests
- * go over as many connections as they need, at most 256: waiting for one would count as latency.
+ * 5 ms: latencies, what messages waited for on average, and CPU time of the host and of the stack's
+ * parts. The host is a process of its own with the settings of the stack (RAVAND_HOME). Requests go
+ * over as many connections as they need, at most 256: waiting for one would count as latency.
  */
 import { Agent, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,11 +1,11 @@
 import { getPriority, setPriority } from 'node:os';
 import type { ServiceName } from '../../../schemas/topology.ts';
 
-const LEAST = 19;
+const MAX_NICE = 19;
 /** Campaigns: nobody waits for the next message of one. */
-const CAMPAIGNS = 10;
+const CAMPAIGNS = 5;
 /** What is behind Kafka. */
-const BEHIND = 5;
+const BEHIND = 3;
 
 /**
  * Who answers requests comes first when there is too little CPU, and so do the servers: Redis and
@@ -38,7 +38,7 @@ export function setNice(pid: number, nice = 0): void {
   if (nice === 0) return;
   try {
     // The whole stack may have been started with nice(1).
-    setPriority(pid, Math.min(getPriority(pid) + nice, LEAST));
+    setPriority(pid, Math.min(getPriority(pid) + nice, MAX_NICE));
   } catch {
     // It has ended already.
   }
