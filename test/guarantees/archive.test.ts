@@ -182,26 +182,6 @@ describe('the archive of the log', () => {
   );
 
   it.runIf(FULL)(
-    'brings Kafka back without its last minutes: what was stored stays, once, and the books balance',
-    async (context) => {
-      if (!ownsBroker()) return context.skip('Kafka is no process of this stack');
-      await send(40);
-      await untilStored();
-      await each('stop', SERVICES);
-      await whileStopped(removeData);
-      await ravand('archive', 'restore');
-      expect(await ravand('log', 'advance-epoch')).toContain('went back');
-      await each('start', SERVICES);
-      await send(40);
-      await untilStored();
-      await expectBalanced(account, ledger);
-      await ravand('archive');
-      await expectWhole();
-    },
-    TEST_MS,
-  );
-
-  it.runIf(FULL)(
     'brings everything back that is lost at once, with a backup of PostgreSQL',
     async (context) => {
       if (!ownsBroker()) return context.skip('the servers are no processes of this stack');
@@ -243,6 +223,27 @@ describe('the archive of the log', () => {
       await untilStored();
       await expectBalanced(account, ledger);
       await ravand('profiles', 'check', '--account', String(account.accountId));
+    },
+    TEST_MS,
+  );
+
+  // Afterwards ClickHouse alone has some events.
+  it.runIf(FULL)(
+    'brings Kafka back without its last minutes: what was stored stays, once, and the books balance',
+    async (context) => {
+      if (!ownsBroker()) return context.skip('Kafka is no process of this stack');
+      await send(40);
+      await untilStored();
+      await each('stop', SERVICES);
+      await whileStopped(removeData);
+      await ravand('archive', 'restore');
+      expect(await ravand('log', 'advance-epoch')).toContain('went back');
+      await each('start', SERVICES);
+      await send(40);
+      await untilStored();
+      await expectBalanced(account, ledger);
+      await ravand('archive');
+      await expectWhole();
     },
     TEST_MS,
   );
