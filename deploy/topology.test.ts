@@ -1,16 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COUNTED_TOPICS } from '../pipeline/metering/counting-task.ts';
 import {
   CONSUMER_GROUPS,
+  INSTALLED_SERVICES,
   meteringGroup,
   PROJECTIONS,
   SERVICE_NAMES,
   SERVICES,
   TOPICS,
 } from '../schemas/topology.ts';
-import { dashboard, prometheusExample } from './generate/monitoring.ts';
+import { DASHBOARDS } from './generate/dashboards.ts';
+import { prometheusExample } from './generate/monitoring.ts';
+import { observabilityPage } from './generate/observability-page.ts';
 import { sloRules } from './generate/slo-rules.ts';
 
 const checkout = join(import.meta.dirname, '..');
@@ -61,9 +64,37 @@ describe('files that name services and groups outside of the code', () => {
   it.each([
     ['deploy/alerts/prometheus.example.yml', prometheusExample],
     ['deploy/alerts/slo.rules.yml', sloRules],
-    ['deploy/grafana/ravand.json', dashboard],
+    ['docs/operations/observability.md', observabilityPage],
+    ...Object.entries(DASHBOARDS).map(([file, make]) => [`deploy/grafana/${file}`, make] as const),
   ] as const)('include %s, which is what node deploy/generate/write.ts writes', (path, make) => {
     expect(textOf(path)).toBe(make(textOf(path)));
+  });
+
+  it('include every metric that the code names', () => {
+    const page = textOf('docs/operations/observability.md');
+    const files = globSync(
+      '{platform,ingest,messaging,account-api,ingest-gateway,pipeline,projections,management-api,control-plane}/**/*.ts',
+      { cwd: checkout },
+    ).filter((path) => !/\.test\.ts$|\/testing\//.test(path));
+    const names = files.flatMap((path) =>
+      [...textOf(path).matchAll(/'(ravand_[a-z0-9_]+)'/g)].map(([, name = '']) => name),
+    );
+    expect(names.length).toBeGreaterThan(100);
+    // prom-client's; the page says so.
+    const own = names.filter((name) => !name.startsWith('ravand_process_'));
+    expect(own.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
+  });
+
+  it('include no other dashboard, and a place for each consumer group and service', () => {
+    const folder = join(checkout, 'deploy/grafana');
+    expect(readdirSync(folder).sort()).toEqual(Object.keys(DASHBOARDS).sort());
+    const text = Object.values(DASHBOARDS)
+      .map((make) => make())
+      .join('\n')
+      .replaceAll('\\"', '"');
+    for (const { service, topic } of CONSUMER_GROUPS)
+      expect(text).toContain(`ravand_consumer_lag_seconds{job="${service}",topic="${topic}"}`);
+    for (const service of INSTALLED_SERVICES) expect(text).toContain(service);
   });
 
   it.each(['deploy/alerts/ravand.rules.yml', 'deploy/grafana/ravand.json'])(

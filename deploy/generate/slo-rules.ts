@@ -157,6 +157,19 @@ const SECONDS: Readonly<Record<Window, number>> = {
 /** Bad answers in the long window, and fewer do not alert: a share of few answers says little. */
 const MIN_BAD = 10;
 
+/** Of each objective, how fast its error budget is used: by window. */
+export function burnRates(): { title: string; queries: Record<string, string> }[] {
+  return OBJECTIVES.map(({ name, bad, target }) => ({
+    title: `${percent(target)}: at most ${percent(1 - target)} of ${bad}`,
+    queries: Object.fromEntries(
+      [...FREQUENT, STEADY].map(({ long }) => [
+        long,
+        `ravand:${name}:ratio_${long} / ${Number((1 - target).toPrecision(6))}`,
+      ]),
+    ),
+  }));
+}
+
 /** deploy/alerts/slo.rules.yml */
 export function sloRules(): string {
   const lines = [

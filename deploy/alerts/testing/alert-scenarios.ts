@@ -18,6 +18,9 @@ export interface Scenario {
   every?: number;
 }
 
+/** Far above what all of them take: seconds. */
+const TIMEOUT_MS = 300_000;
+
 /**
  * Declares tests of alerts. One call of promtool carries out all of them: as unit tests of rules,
  * which Prometheus itself evaluates.
@@ -30,7 +33,7 @@ export function alertScenarios(rules: readonly Rule[]) {
     test(title: string, scenario: Scenario): void {
       const at = scenarios.push(scenario) - 1;
       for (const [, alerts] of scenario.firing) for (const alert of alerts) fired.add(alert);
-      it(title, async () => {
+      it(title, { timeout: TIMEOUT_MS }, async () => {
         answers ??= carryOut(rules, scenarios);
         expect((await answers)[at]).toMatch(/^\s*SUCCESS\s*$/);
       });
