@@ -8,7 +8,7 @@ import { expireExports, removeOrphans } from './sweep.ts';
 
 const IDLE_MS = 1000;
 /** Exports that another process queued or released are looked for this often, ms. */
-const OTHERS_MS = 2500;
+const OTHERS_MS = 5000;
 const HEARTBEAT_MS = 3000;
 const SWEEP_MS = 60_000;
 const MAX_FAILURES = 3;

@@ -68,6 +68,18 @@ describe('the audiences of on-site campaigns', () => {
     expect(await audiences()).toEqual([B]);
   });
 
+  it('may be there while a campaign is enabled, and as long as one is stored', async () => {
+    expect(await store.synchronise()).toBe(false);
+    await campaign(1, null);
+    expect(await store.synchronise()).toBe(false);
+    await campaign(1, A);
+    expect(await store.synchronise()).toBe(true);
+    await query('UPDATE onsite_campaigns SET enabled = false');
+    expect(await store.synchronise()).toBe(true);
+    expect(await audiences()).toEqual([]);
+    expect(await store.synchronise()).toBe(false);
+  });
+
   it('are claimed by one worker, and again half a minute after they were computed', async () => {
     await campaign(1, A);
     await store.synchronise();

@@ -43,8 +43,15 @@ export class AudienceStore {
     this.#database = database;
   }
 
-  /** Adds the audiences of live campaigns, and removes those that no live campaign has. */
-  async synchronise(): Promise<void> {
+  /**
+   * Adds the audiences of live campaigns, and removes those that no live campaign has. False: there
+   * is none, which one cheap statement says.
+   */
+  async synchronise(): Promise<boolean> {
+    const { rows } = await this.#database.query<{ any: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM onsite_campaigns WHERE enabled AND audience_key IS NOT NULL) OR EXISTS (SELECT 1 FROM onsite_audiences) AS any`,
+    );
+    if (rows[0]?.any !== true) return false;
     await this.#database.query(
       `INSERT INTO onsite_audiences (account_id, audience, definition)
        SELECT DISTINCT ON (c.account_id, c.audience_key) c.account_id, c.audience_key, c.audience
@@ -56,6 +63,7 @@ export class AudienceStore {
       `DELETE FROM onsite_audiences a
        WHERE NOT EXISTS (SELECT 1 FROM onsite_campaigns c WHERE c.account_id = a.account_id AND c.audience_key = a.audience AND ${LIVE})`,
     );
+    return true;
   }
 
   /**

@@ -12,6 +12,7 @@ const claimed = (audience: string, accountId = 1): ClaimedAudience => ({
 let due: ClaimedAudience[];
 let steps: string[];
 let isDown: boolean;
+let areThere: boolean;
 let readMembers: (signal: AbortSignal) => Promise<Readable>;
 let ending: AbortController;
 let worker: Promise<void>;
@@ -25,7 +26,7 @@ beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
   due = [];
   steps = [];
-  isDown = false;
+  [isDown, areThere] = [false, true];
   readMembers = () => Promise.resolve(Readable.from([Buffer.alloc(8)]));
   ending = new AbortController();
 });
@@ -37,7 +38,7 @@ afterEach(async () => {
 
 function start(): void {
   const store = {
-    synchronise: () => step('synchronise', undefined),
+    synchronise: () => step('synchronise', areThere),
     claim: (except: readonly number[]) => {
       const at = due.findIndex(({ accountId }) => !except.includes(accountId));
       return step('claim', at < 0 ? undefined : due.splice(at, 1)[0]);
@@ -108,8 +109,19 @@ it('It looks for campaigns, measures and sweeps also while audiences are always 
     await vi.advanceTimersByTimeAsync(1000);
   }
   expect(count('synchronise')).toBeGreaterThan(50);
-  expect(count('measure')).toBeGreaterThan(20);
+  expect(count('measure')).toBeGreaterThan(7);
   expect(count('sweep')).toBe(3);
+});
+
+it('It claims nothing while there are no audiences, and what is added within two seconds', async () => {
+  areThere = false;
+  start();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(count('claim')).toBe(0);
+  areThere = true;
+  due = [claimed('a')];
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(steps).toContain('finish a');
 });
 
 it('An audience that cannot be read is due again later, and the others are computed', async () => {

@@ -18,7 +18,7 @@ export interface AudienceWorkerOptions {
 
 const IDLE_MS = 1000;
 const SYNCHRONISE_MS = 2000;
-const MEASURE_MS = 5000;
+const MEASURE_MS = 15_000;
 const SWEEP_MS = 60_000;
 const FAILED_SECONDS = 10;
 /** Longest computation of one audience, ms; below its lease. */
@@ -43,7 +43,10 @@ export async function runAudienceWorker(options: AudienceWorkerOptions): Promise
       compute(claimed, options).finally(() => computing.delete(accountId)),
     );
   };
-  const synchronise = every(SYNCHRONISE_MS, options.now, () => store.synchronise());
+  const found = { audiences: true };
+  const synchronise = every(SYNCHRONISE_MS, options.now, async () => {
+    found.audiences = await store.synchronise();
+  });
   const sweep = every(SWEEP_MS, options.now, options.sweepShown);
   const measure = every(MEASURE_MS, options.now, options.measure);
   const isEnding = () => signal.aborted;
@@ -52,7 +55,7 @@ export async function runAudienceWorker(options: AudienceWorkerOptions): Promise
       await synchronise();
       await measure();
       await sweep();
-      while (computing.size < CONCURRENCY && !isEnding()) {
+      while (found.audiences && computing.size < CONCURRENCY && !isEnding()) {
         const claimed = await store.claim([...computing.keys()]);
         if (!claimed) break;
         begin(claimed);

@@ -28,6 +28,7 @@ import { releaseLeases } from './store/lease-chunks.ts';
 import type { OpenChunkPorts } from './worker/ports.ts';
 import { PreparedBytes } from './worker/prepared-bytes.ts';
 import { GroupedCalls } from '../../platform/grouped-calls.ts';
+import { IDLE_MS, watchWork } from './watch-work.ts';
 
 const NAME = 'ravand-dispatcher';
 /** A killed process without a name holds its chunks so long, ms. */
@@ -71,10 +72,10 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
   onShutdown('publisher', () => publisher.close());
   const outbox = openOutbox({
     ...{ database: queues, publisher, log, registry, erased, owner },
-    ...{ now: Date.now, random: Math.random },
+    ...{ now: Date.now, random: Math.random, idleMs: IDLE_MS },
   });
   onShutdown('outbox', () => outbox.stop());
-  const runs = openRuns({ database: queues, log, registry });
+  const runs = openRuns({ database: queues, log, registry, idleMs: IDLE_MS });
   onShutdown('runs', () => runs.stop());
 
   const delivery = connectDelivery({ config, log, database: lookups, publisher });
@@ -99,6 +100,17 @@ export async function start(context: ServiceContext<DispatcherConfig>): Promise<
   runs.start();
   dispatcher.start();
   intake.start();
+  void watchWork({
+    database: queues,
+    found: {
+      runs() {
+        dispatcher.wake();
+        runs.wake();
+      },
+      outcomes: () => outbox.notify(),
+    },
+    signal,
+  });
   void flushUntilEnd(delivery, signal);
   problems.push(
     () => intake.problems(),
@@ -200,7 +212,7 @@ function buildDispatcher(
     prepared: new PreparedBytes(config.DISPATCHER_MEMORY),
     reported: new RecentSet({ capacity: 1000, keepFor: REPORTED_AGAIN_MS }),
     ...{ leaseMs: LEASE_MS, renewAfterMs: RENEW_MS, slots: config.DISPATCHER_CHUNKS },
-    ...{ now: Date.now, random: Math.random },
+    ...{ now: Date.now, random: Math.random, idleMs: IDLE_MS },
   });
   return dispatcher;
 }

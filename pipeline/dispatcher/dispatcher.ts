@@ -23,13 +23,13 @@ export interface DispatcherOptions extends Omit<
   leaseMs: number;
   /** Chunks that are leased at a time. */
   slots: number;
+  /** Between two looks for due chunks while nobody calls `wake`, ms. */
+  idleMs: number;
 }
 
-/** Between two looks for due chunks while nothing happens, ms. */
-const IDLE_MS = 1000;
 /** Chunks that end at the same time make one look, ms. */
 const GATHER_MS = 10;
-/** How often senders are read again, ms. */
+/** How often senders are read again while chunks are leased or wait for a sender, ms. */
 const REFRESH_MS = 1000;
 /** How often the deadlines of runs move along with a sender that is at its limits, ms. */
 const MOVE_MS = 60_000;
@@ -115,7 +115,7 @@ export class Dispatcher {
           );
         await delay(REFRESH_MS, signal).catch(() => undefined);
       }
-      if (leased === 0) await this.#wake.wait(IDLE_MS, signal);
+      if (leased === 0) await this.#wake.wait(this.#options.idleMs, signal);
       await delay(GATHER_MS, signal).catch(() => undefined);
     }
   }

@@ -58,7 +58,7 @@ function open(owner: string): Outbox {
       partitions: () => Promise.resolve(4),
     },
     log: createLog({ part: 'test', level: 'silent' }),
-    ...{ random: () => 0, now: () => 9000, erased },
+    ...{ random: () => 0, now: () => 9000, erased, idleMs: 100 },
   });
   opened.push(outbox);
   return outbox;

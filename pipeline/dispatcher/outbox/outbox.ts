@@ -18,8 +18,6 @@ import { publishOutcomes, type ReadOutcome } from './publish-outcomes.ts';
 const ROWS = 64;
 /** A process that died leaves its rows to others after this time, ms. */
 const LEASE_MS = 60_000;
-/** Between two looks while nothing waits and nobody notifies, ms. */
-const IDLE_MS = 1000;
 /** Until a row is tried again that cannot be published, or read by this release, ms. */
 const REFUSED_MS = 10_000;
 const UNREADABLE_MS = 300_000;
@@ -39,6 +37,8 @@ export interface OutboxDeps {
   owner: string;
   random: () => number;
   now: () => number;
+  /** Between two looks while nothing waits and nobody notifies, ms. */
+  idleMs: number;
 }
 
 export interface Outbox {
@@ -99,13 +99,13 @@ class OutboxLoop {
   }
 
   async run(): Promise<void> {
-    const { log, random } = this.#deps;
+    const { log, random, idleMs } = this.#deps;
     const { signal } = this.#ending;
     for (let failures = 0; !signal.aborted;) {
       try {
         const isMore = await this.#round();
         failures = 0;
-        if (!isMore) await this.#wake.wait(IDLE_MS, signal);
+        if (!isMore) await this.#wake.wait(idleMs, signal);
       } catch (error) {
         // The first failure, then every tenth.
         if (failures % 10 === 0)

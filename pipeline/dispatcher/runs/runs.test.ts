@@ -274,7 +274,7 @@ describe('the runs of a process', () => {
     );
     const registry = new Registry();
     const log = createLog({ part: 'test', level: 'silent' });
-    const runs = openRuns({ database: postgres.database, log, registry });
+    const runs = openRuns({ database: postgres.database, log, registry, idleMs: 100 });
     runs.start();
     await vi.waitFor(async () => {
       const text = await registry.metrics();

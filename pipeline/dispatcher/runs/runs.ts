@@ -4,6 +4,7 @@ import type { AdminPages } from '../../../platform/admin-server.ts';
 import { delay } from '../../../platform/backoff.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
+import { WakeSignal } from '../../../platform/wake-signal.ts';
 import { readMessageBalance, type MessageBalance, waitingMessages } from './balance.ts';
 import { finishRuns, planMissingChunks } from './finish-runs.ts';
 import { runsMetrics } from './metrics.ts';
@@ -21,10 +22,14 @@ export interface RunsDeps {
   database: Pick<Database, 'query'>;
   log: Log;
   registry: Registry;
+  /** Between two looks for runs that have ended while nobody calls `wake`, ms. */
+  idleMs: number;
 }
 
 export interface Runs {
   start(): void;
+  /** Runs may have ended. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -32,7 +37,7 @@ export interface Runs {
  * Ends runs in which everybody has an outcome, measures the balance of messages, and removes what
  * ended runs needed. Several processes may do so.
  */
-export function openRuns({ database, log, registry }: RunsDeps): Runs {
+export function openRuns({ database, log, registry, idleMs }: RunsDeps): Runs {
   const metrics = runsMetrics(registry);
   const ending = new AbortController();
   const { signal } = ending;
@@ -61,12 +66,15 @@ export function openRuns({ database, log, registry }: RunsDeps): Runs {
       'chunks of runs did not arrive from messages.planned: the planner writes them again',
     );
   };
+  const wake = new WakeSignal();
+  const untilWoken = () => wake.wait(idleMs, signal);
   let chores: Promise<unknown> | undefined;
   return {
+    wake: () => wake.notify(),
     start() {
       const context = { log, signal };
       chores ??= Promise.all([
-        repeat({ ...context, everyMs: FINISH_MS }, finish),
+        repeat({ ...context, everyMs: FINISH_MS, untilDue: untilWoken }, finish),
         repeat({ ...context, everyMs: MEASURE_MS }, measure),
         repeat({ ...context, everyMs: SWEEP_MS }, sweep),
         // The first time comes late: what waits in the log is copied before.
@@ -109,13 +117,25 @@ function gapReports(log: Log): (balance: MessageBalance) => void {
   };
 }
 
-/** Does a chore until the signal aborts. Never rejects. */
+/**
+ * Does a chore until the signal aborts, at most once in `everyMs`, and when it is due. Never
+ * rejects.
+ */
 async function repeat(
-  options: { log: Log; signal: AbortSignal; everyMs: number; isLate?: boolean },
+  options: {
+    log: Log;
+    signal: AbortSignal;
+    everyMs: number;
+    untilDue?: () => Promise<void>;
+    isLate?: boolean;
+  },
   chore: () => Promise<void>,
 ): Promise<void> {
-  const { log, signal, everyMs, isLate = false } = options;
-  const pause = () => delay(everyMs, signal).catch(() => undefined);
+  const { log, signal, everyMs, untilDue, isLate = false } = options;
+  const pause = (): Promise<unknown> =>
+    delay(everyMs, signal)
+      .catch(() => undefined)
+      .then(untilDue);
   if (isLate) await pause();
   for (let failures = 0; !signal.aborted; await pause())
     try {

@@ -115,7 +115,7 @@ export class DispatchWorld {
         chunks: () => dispatcher.chunks,
       }),
       reported: new RecentSet({ capacity: 10, keepFor: 1000 }),
-      renewAfterMs: leaseMs / 5,
+      ...{ renewAfterMs: leaseMs / 5, idleMs: 200 },
       owner: `i/${this.#dispatchers.length}`,
     });
     this.#dispatchers.push(dispatcher);
