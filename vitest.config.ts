@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { recordOutsideError } from './deploy/local/test-run/outside-errors.ts';
 
 const slow = {
   ...{ testTimeout: 120_000, hookTimeout: 120_000 },
@@ -12,6 +13,7 @@ const slow = {
 export default defineConfig({
   cacheDir: '.ravand/cache/vite',
   test: {
+    onUnhandledError: (error) => recordOutsideError(error),
     projects: [
       {
         test: {

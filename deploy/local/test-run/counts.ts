@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import type { OutsideError } from './outside-errors.ts';
 
 /** The result of a test run. */
 export interface Counts {
@@ -43,25 +44,35 @@ export function add(a: Counts, b: Counts): Counts {
 export interface VitestRun {
   report: VitestReport | undefined;
   exitCode: number | null;
+  errors: readonly OutsideError[];
+}
+
+/** What runs. */
+interface RunOf {
+  kind: string;
+  checkout: string;
 }
 
 /**
- * Counts a run of vitest. One failure each: a file that could not be loaded, a run that failed
- * although every test passed (a crash, an error outside of tests), a run without a report, and a
- * run without tests.
+ * Counts a run of vitest. One failure each: a file that could not be loaded, an error outside of
+ * tests, a run that failed although every test passed, a run without a report, and a run without
+ * tests.
  */
-export function countRun(
-  { report, exitCode }: VitestRun,
-  { kind, checkout }: { kind: string; checkout: string },
-): Counts {
-  if (report === undefined) return failure(`${kind}: vitest wrote no report`);
-  const remarks = report.testResults.flatMap((file) => {
+export function countRun({ report, exitCode, errors }: VitestRun, of: RunOf): Counts {
+  const { kind, checkout } = of;
+  const outside = errors.map((error) => remarkOutside(error, of));
+  if (report === undefined)
+    return add(failure(`${kind}: vitest wrote no report`), {
+      ...{ passed: 0, failed: outside.length, remarks: outside },
+    });
+  const inside = report.testResults.flatMap((file) => {
     const path = `${kind} ${relative(checkout, file.name)}`;
     const failed = file.assertionResults.filter(({ status }) => status === 'failed');
     if (failed.length > 0)
       return failed.map((one) => remark(path, one.fullName, one.failureMessages?.[0]));
     return file.status === 'failed' ? [remark(path, 'was not loaded', file.message)] : [];
   });
+  const remarks = [...inside, ...outside];
   const passed = report.numPassedTests;
   if (remarks.length === 0 && (exitCode !== 0 || passed === 0))
     return { ...failure(`${kind}: vitest ended with ${exitCode}, ${passed} tests passed`), passed };
@@ -77,22 +88,33 @@ export function failedFiles({ report }: VitestRun): string[] {
 
 /**
  * The counts after failed files ran a second time: what failed first and passed now is counted as
- * passed, with a line that says so. A second run that broke off changes nothing.
+ * passed, with a line that says so. So is an error outside of tests while one of these files ran;
+ * any other stays. A second run that broke off changes nothing.
  */
-export function countAgain(first: VitestRun, counts: Counts, again: Counts): Counts {
+export function countAgain(
+  { first, counts, again }: { first: VitestRun; counts: Counts; again: Counts },
+  of: RunOf,
+): Counts {
   if (again.passed === 0) return counts;
   const failed = new Set(failedFiles(first));
   const passedBefore = (first.report?.testResults ?? [])
     .filter(({ name }) => failed.has(name))
     .flatMap((file) => file.assertionResults)
     .filter(({ status }) => status === 'passed').length;
+  const lasting = first.errors
+    .filter(({ file }) => !failed.has(file))
+    .map((error) => remarkOutside(error, of));
   const unsteady = counts.remarks.filter(
-    (line) => !again.remarks.some((other) => nameOf(other) === nameOf(line)),
+    (line) =>
+      !lasting.includes(line) && !again.remarks.some((other) => nameOf(other) === nameOf(line)),
   );
   return {
     passed: counts.passed - passedBefore + again.passed,
-    failed: again.failed,
-    remarks: [...again.remarks, ...unsteady.map((line) => line.replace('FAILED:', 'UNSTEADY:'))],
+    failed: again.failed + lasting.length,
+    remarks: [
+      ...[...again.remarks, ...lasting],
+      ...unsteady.map((line) => line.replace('FAILED:', 'UNSTEADY:')),
+    ],
   };
 }
 
@@ -102,6 +124,11 @@ const LONGEST = 600;
 function remark(path: string, test: string | undefined, message: string | undefined): string {
   const text = (message ?? '').replaceAll(/\s+/g, ' ').slice(0, LONGEST);
   return `FAILED: ${path} > ${test ?? ''}${SEPARATOR}${text}`;
+}
+
+function remarkOutside({ file, message }: OutsideError, { kind, checkout }: RunOf): string {
+  const path = file === '' ? kind : `${kind} ${relative(checkout, file)}`;
+  return remark(path, 'an error outside of tests', message);
 }
 
 const nameOf = (line: string) => line.split(SEPARATOR)[0];

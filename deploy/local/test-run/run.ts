@@ -4,6 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile } from '../../../cli/json-file.ts';
 import { print, printError } from '../../../cli/terminal.ts';
+import { OUTSIDE_ERRORS, readOutsideErrors } from './outside-errors.ts';
 import type { Kind, Selection } from './selection.ts';
 import {
   add,
@@ -43,10 +44,10 @@ export async function runKind(selection: Selection, run: Run): Promise<Counts> {
   if (kind === 'guarantees' || !isWorthwhile || counts.failed < files.length) return counts;
   print(`once more: ${files.join(' ')}`);
   const again = await runVitestOnce({ ...selection, files, without: [] }, run);
-  return countAgain(first, counts, countRun(again, of));
+  return countAgain({ first, counts, again: countRun(again, of) }, of);
 }
 
-/** Vitest's report and exit code. */
+/** Vitest's report, its exit code, and errors outside of tests. */
 async function runVitestOnce(
   { kind, files, without }: Selection,
   { checkout, env, signal }: Run,
@@ -54,15 +55,21 @@ async function runVitestOnce(
   const folder = join(checkout, '.ravand/cache/test');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${kind}-${process.pid}.json`);
-  rmSync(file, { force: true });
+  const outside = `${file}.errors`;
+  const remove = () => [file, outside].forEach((path) => rmSync(path, { force: true }));
+  remove();
   const args = [
     ...['run', '--project', kind, ...files, ...without.flatMap((path) => ['--exclude', path])],
     ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
   ];
-  const exitCode = await runVitest(args, { checkout, env, signal });
+  const exitCode = await runVitest(args, {
+    ...{ checkout, signal },
+    env: { ...env, [OUTSIDE_ERRORS]: outside },
+  });
   const report = readJsonFile<VitestReport>(file);
-  rmSync(file, { force: true });
-  return { report, exitCode };
+  const errors = readOutsideErrors(outside);
+  remove();
+  return { report, exitCode, errors };
 }
 
 /** Runs the selected tests again after each change of a file, until Ctrl-C. */
