@@ -83,6 +83,13 @@ interface AccountChange {
   changes: ReadonlyMap<string, AccountValue>;
 }
 
+/** Retries get their time again, as when a paused run is resumed: nothing was sent meanwhile. */
+const MOVE_DEADLINES = `resumed AS (
+  UPDATE campaign_runs r SET deadline_at = clock_timestamp() + interval '24 hours' FROM accounts a
+  WHERE a.id = $1 AND a.status <> 'active' AND r.account_id = a.id AND r.state IN ('planning', 'sending')
+    AND NOT r.paused AND NOT r.cancelled AND r.deadline_at IS NOT NULL
+)`;
+
 async function setAccount(
   database: Pick<Database, 'query'>,
   { id, changes }: AccountChange,
@@ -90,6 +97,7 @@ async function setAccount(
   const sets = [...changes.keys()].map((column, at) => `${column} = $${at + 2}`);
   const before = [...changes.keys()].map((column) => `'${column}', old.${column}`).join(', ');
   const [row] = await auditedChange<Record<string, unknown>>(database, {
+    steps: changes.get('status') === 'active' ? [MOVE_DEADLINES] : [],
     statement: `UPDATE accounts AS a SET ${sets.join(', ')} FROM accounts AS old WHERE a.id = $1 AND old.id = a.id
         RETURNING a.id::int AS account_id, a.name, a.status, a.subscription, a.retention_days, a.max_events::float8, a.included_events::float8,
           a.included_profiles::float8, a.invoice_due_at, a.payment_declared, a.api_rate_per_minute, a.ip_allow,
