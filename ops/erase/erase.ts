@@ -1,7 +1,7 @@
 import { CommandError } from '../../cli/command.ts';
 import { delay } from '../../platform/backoff.ts';
 import { connectProducer } from '../../platform/kafka/producer.ts';
-import { ERASURES_POLL_MS } from '../../platform/log/erasures.ts';
+import { ERASURES_POLL_MS } from '../../platform/log/erasures-poll.ts';
 import { readLayout } from '../../platform/log/layout.ts';
 import { useTopicNames } from '../../platform/log/topic-names.ts';
 import type { Database } from '../../platform/postgres/pool.ts';

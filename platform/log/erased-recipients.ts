@@ -3,7 +3,8 @@ import { ErasedPeople } from '../../events/erasure/erased-people.ts';
 import type { ChunkRecipient, MessageChunk } from '../../schemas/records.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/pool.ts';
-import { loadErasures, pollErasures, readErasures } from './erasures.ts';
+import { readErasures } from './erasures.ts';
+import { loadErasures, pollErasures } from './erasures-poll.ts';
 
 interface RecipientsOptions {
   database: Pick<Database, 'query'>;
@@ -29,7 +30,8 @@ export class ErasedRecipients {
     const recipients = new ErasedRecipients(options);
     const load = () => recipients.#load();
     await loadErasures(options, load);
-    void pollErasures(options, load);
+    const isEmpty = () => recipients.#erased.isEmpty;
+    void pollErasures({ ...options, isEmpty }, load);
     return recipients;
   }
 

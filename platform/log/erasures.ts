@@ -10,12 +10,10 @@ import { eraseFromRawRecord } from '../../events/erasure/raw-record.ts';
 import { eraseFromRowBatch } from '../../events/erasure/row-batch.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
 import { TOPIC, type Topic } from '../../schemas/topology.ts';
-import { delay } from '../backoff.ts';
 import type { ConsumedMessage } from '../kafka/consumer-types.ts';
-import type { Log } from '../log.ts';
 import type { Database } from '../postgres/pool.ts';
-import { retryUntilAborted } from '../retry-until-aborted.ts';
 import { epochAsOf, readEpochs, type TopicEpochs } from './epochs.ts';
+import { ERASURES_POLL_MS, loadErasures, pollErasures, type PollOptions } from './erasures-poll.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -169,6 +167,10 @@ export class ErasureView {
     return new ErasureView(erased, { raw, dead: await readEpochs(database, TOPIC.dead) });
   }
 
+  get isEmpty(): boolean {
+    return this.#erased.isEmpty;
+  }
+
   /** Undefined: nothing is erased. */
   eraserOf(topic: string): EraseFrom | undefined {
     return this.#epochs && eraserOf(topic, this.#erased, this.#epochs);
@@ -185,42 +187,6 @@ export class ErasureView {
   }
 }
 
-/** A live consumer notices an enforced erasure within about one and a half of this time, ms. */
-export const ERASURES_POLL_MS = 4000;
-
-interface PollOptions {
-  log: Log;
-  signal: AbortSignal;
-}
-
-/** Resolves when `load` has. Rejects when the signal aborts. */
-export function loadErasures(
-  { log, signal }: PollOptions,
-  load: () => Promise<void>,
-): Promise<void> {
-  const what = 'reading which people were erased';
-  return retryUntilAborted({ log, signal, code: 'postgres_unreachable', what }, load);
-}
-
-/** Loads them again and again until the signal aborts. Never rejects. */
-export async function pollErasures(
-  { log, signal }: PollOptions,
-  load: () => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    try {
-      await delay(ERASURES_POLL_MS, signal);
-    } catch {
-      return;
-    }
-    try {
-      await load();
-    } catch (error) {
-      log.debug({ err: error }, 'cannot read which people were erased; retrying');
-    }
-  }
-}
-
 interface FollowOptions extends PollOptions {
   database: Queries;
   topic: string;
@@ -230,6 +196,7 @@ interface FollowOptions extends PollOptions {
 export class FollowedErasures {
   readonly #options: FollowOptions;
   #read: (message: ConsumedMessage) => ConsumedMessage = (message) => message;
+  #isEmpty = false;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -237,7 +204,8 @@ export class FollowedErasures {
 
   /** Reads them whenever the time has come. */
   follow(): Promise<void> {
-    return pollErasures(this.#options, () => this.#load());
+    const isEmpty = () => this.#isEmpty;
+    return pollErasures({ ...this.#options, isEmpty }, () => this.#load());
   }
 
   /** Resolves when they were read; awaited before a partition is processed. */
@@ -250,7 +218,9 @@ export class FollowedErasures {
 
   async #load(): Promise<void> {
     const { database, topic } = this.#options;
-    this.#read = (await recentView(database)).reader(topic);
+    const view = await recentView(database);
+    this.#read = view.reader(topic);
+    this.#isEmpty = view.isEmpty;
   }
 }
 

@@ -42,7 +42,7 @@ export interface FormerTopic {
   ends: Readonly<Record<string, number>>;
 }
 
-interface LayoutRow extends Pick<
+export interface LayoutRow extends Pick<
   LogLayout,
   'generation' | 'partitions' | 'created' | 'phase' | 'topics' | 'history'
 > {
@@ -53,15 +53,19 @@ interface LayoutRow extends Pick<
 
 type Queries = Pick<Database, 'query'>;
 
-const READ = `SELECT generation, partitions, created, phase, next_partitions, change, topics,
-    former_topics, history
-  FROM log_layout`;
+export const LAYOUT_COLUMNS =
+  'generation, partitions, created, phase, next_partitions, change, topics, former_topics, history';
+
+const READ = `SELECT ${LAYOUT_COLUMNS} FROM log_layout`;
 
 /** The recorded layout; undefined before it was recorded. */
 export async function readLayout(database: Queries): Promise<LogLayout | undefined> {
   const { rows } = await database.query<LayoutRow>(READ);
   const [row] = rows;
-  if (!row) return undefined;
+  return row && layoutOf(row);
+}
+
+export function layoutOf(row: LayoutRow): LogLayout {
   const { next_partitions: next, change, former_topics: formerTopics, ...rest } = row;
   return { ...rest, nextPartitions: next ?? undefined, change: change ?? undefined, formerTopics };
 }

@@ -8,6 +8,8 @@ import {
 } from '../kafka/topic-names.ts';
 import { connectPostgres, type Database } from '../postgres/pool.ts';
 import type { Log } from '../log.ts';
+import { readLayoutAndErasures } from './absent-erasures.ts';
+import { ERASURES_POLL_MS } from './erasures-poll.ts';
 import {
   isBeingReplaced,
   isHeld,
@@ -115,7 +117,6 @@ export async function requireCurrentNames(database: Pick<Database, 'query'>): Pr
     throw new Error('a topic is being replaced: this process starts again with the other one');
 }
 
-const POLL = 5000;
 /** A process that follows the layout uses its new names within this time, ms. */
 const FOLLOWED_WITHIN = 4000;
 
@@ -134,8 +135,8 @@ export async function untilTopicsReplaced(options: {
   const database = connectPostgres({ url, log, name: 'ravand-layout', max: 1 });
   try {
     while (!signal.aborted) {
-      await delay(POLL, signal);
-      const layout = await readLayout(database).catch(() => undefined);
+      await delay(ERASURES_POLL_MS, signal);
+      const layout = await readLayoutAndErasures(database).catch(() => undefined);
       if (!layout) continue;
       if (!isFollowing && isBeingReplaced(layout))
         throw new Error('a topic is being replaced (./ravand erase rewrite): starting again');
