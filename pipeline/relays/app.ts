@@ -83,12 +83,16 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     random,
     onPhase,
   });
+  const wakeSignal = new WakeSignal();
   const definitions = new Definitions({
     store,
     sealer: config.SEALING_KEY,
     log,
     now,
-    changed: (relays) => queues.update(relays),
+    changed(relays) {
+      queues.update(relays);
+      wakeSignal.notify();
+    },
   });
   const stopped = new AbortController();
   const deliveryLog = new DeliveryLog({
@@ -96,7 +100,6 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     bounds: { rows: config.RELAY_QUEUE_ROWS, bytes: config.RELAY_QUEUE_BYTES },
   });
   const outcomes = new OutcomeWriter({ store, deliveryLog, log, signal: stopped.signal });
-  const wakeSignal = new WakeSignal();
   const firstAttempts = new FirstAttempts({ queues, outcomes, metrics, limits, wakeSignal });
 
   if (instance !== '') {

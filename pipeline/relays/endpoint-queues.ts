@@ -27,6 +27,10 @@ export class EndpointQueues {
     }
   }
 
+  get size(): number {
+    return this.#queues.size;
+  }
+
   get(relayId: number): EndpointQueue | undefined {
     return this.#queues.get(relayId);
   }

@@ -19,7 +19,7 @@ interface RetryLoopDeps {
   limits: RelayLimits;
   log: Log;
   now: () => number;
-  /** Notified when the stream added a due delivery to the queue. */
+  /** Notified when the stream added a due delivery to the queue, and when relays have changed. */
   wakeSignal: WakeSignal;
   signal: AbortSignal;
 }
@@ -30,10 +30,12 @@ const READ_AHEAD = 2;
 const DEFINITIONS_AGE_MS = 1000;
 /** The same while no relay could attempt anything: the stream reads new relays by itself, ms. */
 const NO_RELAYS_AGE_MS = 5000;
+/** Between two reads of the queue while there are no relays, in `maxPause`s. */
+const NO_RELAYS_PAUSES = 5;
 
 /** Attempts due deliveries until the signal aborts. Rejects only with a defect. */
 export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
-  const { log, limits, wakeSignal, signal } = deps;
+  const { log, limits, queues, wakeSignal, signal } = deps;
   let failures = 0;
   let turn = 0;
   while (!signal.aborted) {
@@ -53,7 +55,8 @@ export async function retryLoop(deps: RetryLoopDeps): Promise<void> {
       failures++;
     }
     await delay(limits.minPause * (0.75 + Math.random() / 2), signal).catch(() => undefined);
-    if (claimed === 0) await wakeSignal.wait(limits.maxPause * Math.min(10, 1 + failures), signal);
+    const pauses = Math.max(queues.size === 0 ? NO_RELAYS_PAUSES : 1, Math.min(10, 1 + failures));
+    if (claimed === 0) await wakeSignal.wait(limits.maxPause * pauses, signal);
   }
 }
 

@@ -21,7 +21,7 @@ const POLICY: Omit<Policy, 'stopMs'> = {
 };
 const STARTING_PROBE_MS = 100;
 /** Of a service that answers: when it exits, that is noticed at once. */
-const UP_PROBE_MS = 15_000;
+const UP_PROBE_MS = 30_000;
 const SILENT_PROBE_MS = 5000;
 const PROBE_TIMEOUT_MS = 1500;
 const ROTATE_MS = 15_000;
