@@ -103,9 +103,9 @@ async function openPorts(leased: LeasedChunk, deps: Opening): Promise<ChunkPorts
   });
   return {
     ...ports,
-    prepare: async (recipients, chunk) => {
+    prepare: async (recipients, of) => {
       try {
-        const decisions = await ports.prepare(recipients, chunk);
+        const decisions = await ports.prepare(recipients, of);
         prepared.seen(leased.runId, decisions);
         return decisions;
       } catch (error) {

@@ -135,6 +135,7 @@ interface Opened {
   lag?: number;
   revision?: number;
   deadlineAt?: number;
+  isRepeat?: () => boolean;
   prepare?: DeliveryTools['prepare'];
   database?: Pick<Database, 'query'>;
   signal?: AbortSignal;
@@ -142,7 +143,7 @@ interface Opened {
 
 async function open(of: Opened) {
   const { channel, people, control, profiles = [], category = 'marketing', templateId } = of;
-  const { now = NOON, lag = 0, revision = 0 } = of;
+  const { now = NOON, lag = 0, revision = 0, isRepeat = () => false } = of;
   const chunk = chunkOf(people, control);
   const leased: LeasedChunk = {
     ...{ runId: RUN, chunk: 0, accountId: 1, campaignId: 5, channel, owner: 'o', fence: 1 },
@@ -172,7 +173,7 @@ async function open(of: Opened) {
     signal: of.signal ?? new AbortController().signal,
   });
   const decide = async (): Promise<Record<string, Decision>> => {
-    const decisions = await ports.prepare(chunk.recipients, chunk);
+    const decisions = await ports.prepare(chunk.recipients, { chunk, isRepeat });
     return Object.fromEntries(
       chunk.recipients.map(({ person_id }, at) => [person_id, decisions[at] as Decision]),
     );
@@ -312,6 +313,24 @@ describe('a message that is not rendered yet', () => {
       a: { kind: 'finish', status: 'failed', reason: 'render_failed' },
     });
     expect(await (await open(of)).decide()).toMatchObject({ a: { kind: 'send' } });
+  });
+});
+
+describe('a message that may have been sent and is not rendered again yet', () => {
+  it.each([
+    ['waits', NOON + 60_000],
+    ['ends', NOON + 59_999],
+  ])('keeps its place under the cap when it %s', async (_, deadlineAt) => {
+    await set({ frequency_cap: 'email:1/24' });
+    const templateId = await addTemplate('email', 'marketing', HELLO);
+    const prepare: DeliveryTools['prepare'] = ({ messages }) =>
+      Promise.resolve(messages.map(() => ({ kind: 'later', afterMs: 60_000 })));
+    const of = { channel: 'email', templateId, people: ['a'], profiles: [mailOf('a')] } as const;
+    await (await open({ ...of, prepare, deadlineAt, isRepeat: () => true })).decide();
+    const messageId = campaignMessageId({ campaignId: 5, runId: RUN, key: personKey('a') });
+    expect(await rows('SELECT reserved FROM message_caps')).toEqual([
+      { reserved: { [messageId]: NOON } },
+    ]);
   });
 });
 

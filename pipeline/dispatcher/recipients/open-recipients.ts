@@ -51,7 +51,8 @@ export function openRecipients(deps: RecipientsDeps): OpenChunkPorts {
       facts: {
         ...{ templateId: facts.templateId, templateVersion: facts.templateVersion, category },
       },
-      prepare: (recipients) => prepareRecipients(ports, { ...facts, sender, recipients }),
+      prepare: (recipients, { isRepeat }) =>
+        prepareRecipients(ports, { ...facts, sender, recipients, isRepeat }),
       call: ({ message }) =>
         calling ? callProvider(calling, message) : Promise.resolve({ kind: 'retry' }),
     };

@@ -57,6 +57,8 @@ interface RecipientsToPrepare extends ChunkFacts {
   /** Undefined: the channel is not configured. */
   sender: OpenSender | undefined;
   recipients: readonly ChunkRecipient[];
+  /** An attempt of this recipient may have reached the provider: its place under the cap stays. */
+  isRepeat: (recipient: ChunkRecipient) => boolean;
 }
 
 /** While projections are further behind, nobody knows whether somebody has unsubscribed, ms. */
@@ -222,7 +224,7 @@ async function render(
       };
       continue;
     }
-    unsent.push({ person, messageId: one.messageId });
+    if (!of.isRepeat(one.recipient)) unsent.push({ person, messageId: one.messageId });
     one.decision =
       ready.kind === 'later'
         ? renderLater(now() + ready.afterMs, of)

@@ -26,7 +26,11 @@ function prepareWith(erased: readonly string[]) {
     { isErased: (_, { person_id }) => erased.includes(person_id) },
   );
   const ports = open({} as ChunkToSend);
-  return { asked, decisions: async () => (await ports).prepare(CHUNK.recipients, CHUNK) };
+  return {
+    asked,
+    decisions: async () =>
+      (await ports).prepare(CHUNK.recipients, { chunk: CHUNK, isRepeat: () => false }),
+  };
 }
 
 const skipped = { kind: 'finish', status: 'skipped', reason: 'erased', addressHash: '' };

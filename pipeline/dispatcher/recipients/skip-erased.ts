@@ -14,10 +14,10 @@ export function skipErased(
     const { prepare, ...others } = await open(context);
     return {
       ...others,
-      prepare: async (recipients, chunk) => {
-        const asked = recipients.filter((recipient) => !erased.isErased(chunk, recipient));
-        if (asked.length === recipients.length) return prepare(recipients, chunk);
-        const decided = asked.length > 0 ? await prepare(asked, chunk) : [];
+      prepare: async (recipients, of) => {
+        const asked = recipients.filter((recipient) => !erased.isErased(of.chunk, recipient));
+        if (asked.length === recipients.length) return prepare(recipients, of);
+        const decided = asked.length > 0 ? await prepare(asked, of) : [];
         const decisions = new Map(asked.map((recipient, at) => [recipient, decided[at]]));
         return recipients.map((recipient) => decisions.get(recipient) ?? SKIPPED);
       },

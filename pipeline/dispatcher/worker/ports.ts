@@ -61,6 +61,12 @@ export interface OutcomeFacts {
   category: string;
 }
 
+export interface PreparedChunk {
+  chunk: MessageChunk;
+  /** An attempt of this recipient may have reached the provider. */
+  isRepeat: (recipient: ChunkRecipient) => boolean;
+}
+
 /** How the recipients of one leased chunk are prepared and called. */
 export interface ChunkPorts {
   facts: OutcomeFacts;
@@ -68,7 +74,7 @@ export interface ChunkPorts {
    * One decision for each recipient, in their order. Rejects when they cannot be looked up now:
    * they are tried again, each time later.
    */
-  prepare: (recipients: readonly ChunkRecipient[], chunk: MessageChunk) => Promise<Decision[]>;
+  prepare: (recipients: readonly ChunkRecipient[], of: PreparedChunk) => Promise<Decision[]>;
   /** Never rejects. */
   call: (call: Call) => Promise<CallAnswer>;
 }
