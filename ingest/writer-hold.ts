@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { delay } from '../platform/backoff.ts';
-import { isHeld, readLayout, type LogLayout } from '../platform/log/layout.ts';
+import { isHeld, type LogLayout } from '../platform/log/layout.ts';
+import { readLayoutAndErasures } from '../platform/log/recent-layout.ts';
 import { useTopicNames } from '../platform/log/topic-names.ts';
 import { removeWriter, WriterRow } from '../platform/log/writers.ts';
 import type { Log } from '../platform/log.ts';
@@ -57,7 +58,7 @@ export function writerHold({
       spooled: 0,
     });
     // After the registration: a change that begins now waits for this process.
-    const read = await readLayout(database);
+    const read = await readLayoutAndErasures(database);
     if (read) await useTopicNames(read);
     layout = read ?? layout;
     isKnown = true;

@@ -1,6 +1,7 @@
 import { topicEnds, committedOffsets, withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import type { KafkaSettings } from '../../platform/kafka/connection.ts';
-import { partitionsProblem, readLayout, type LogLayout } from '../../platform/log/layout.ts';
+import { partitionsProblem, type LogLayout } from '../../platform/log/layout.ts';
+import { readLayoutAndErasures } from '../../platform/log/recent-layout.ts';
 import { removeWriter, WriterRow } from '../../platform/log/writers.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
@@ -70,7 +71,7 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       // In this order: a change that begins after the registration waits for this process, one that
       // began before it is read.
       await register();
-      const layout = await readLayout(database);
+      const layout = await readLayoutAndErasures(database);
       if (!layout) return;
       const before = gate.phase;
       await options.onRead(layout);

@@ -53,6 +53,10 @@ export class OnsiteCatalogue {
     return own.byPage.of(url);
   }
 
+  get isEmpty(): boolean {
+    return this.#byAccount.size === 0;
+  }
+
   find(accountId: number, id: number): LiveCampaign | undefined {
     return this.#byAccount.get(accountId)?.byId.get(id);
   }

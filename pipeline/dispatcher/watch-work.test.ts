@@ -5,7 +5,7 @@ import {
 } from '../../platform/postgres/testing/migrated-database.ts';
 import { watchWork } from './watch-work.ts';
 
-const EVERY_MS = 20;
+const EVERY = { busyMs: 20, quietMs: 20 };
 
 let postgres: MigratedDatabase;
 let ending: AbortController;
@@ -43,7 +43,7 @@ function watch(): void {
   void watchWork({
     database: { query } as typeof postgres.database,
     found: { runs: () => found.runs++, outcomes: () => found.outcomes++ },
-    ...{ signal: ending.signal, everyMs: EVERY_MS },
+    ...{ signal: ending.signal, lookMs: EVERY },
   });
 }
 /** What is found from now on, in five looks. */

@@ -1,5 +1,6 @@
 import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
+import { LookInterval } from '../../platform/look-interval.ts';
 import { recordInstances, type InstancePorts } from './instances/record-instances.ts';
 import type { PlannerMetrics } from './metrics.ts';
 import type { LeasedRun } from './run.ts';
@@ -19,8 +20,8 @@ export interface PlannerOptions {
   signal: AbortSignal;
 }
 
-/** Between two looks for work while there is none, ms. */
-const IDLE_MS = 1000;
+/** Between two looks for work while there is none; after a minute without any, ms. */
+const IDLE_MS = { busyMs: 1000, quietMs: 2000 };
 const MEASURE_MS = 5000;
 /** Runs that one statement starts. */
 const STARTED_AT_ONCE = 500;
@@ -35,6 +36,9 @@ export class Planner {
   /** Why nothing is planned; empty: it is. */
   #problem = 'waits for PostgreSQL (DATABASE_URL)';
   #measuredAt = Number.NEGATIVE_INFINITY;
+  readonly #interval = new LookInterval({ ...IDLE_MS, now: () => performance.now() });
+  /** Whether the last look found work. */
+  #hasFound = false;
   /** Turns that have ended: one that ends during a round makes another round useful. */
   #ended = 0;
 
@@ -66,7 +70,8 @@ export class Planner {
           log.warn({ err: error, code: 'planner_store' }, `${this.#problem}; retrying`);
       }
       if (isMore || this.#ended !== endedBefore) continue;
-      const pause = delay(IDLE_MS, signal).catch(() => undefined);
+      const hasFound = this.#hasFound || this.#turns.size > 0;
+      const pause = delay(this.#interval.after({ hasFound }), signal).catch(() => undefined);
       await Promise.race([pause, ...this.#turns.values()]);
     }
     await Promise.all(this.#turns.values());
@@ -82,7 +87,8 @@ export class Planner {
       metrics.instancesRecorded(recorded);
       isMore = recorded.isMore;
     }
-    if (work.instances || work.due || work.planning) {
+    this.#hasFound = work.instances || work.due || work.planning;
+    if (this.#hasFound) {
       const started = await runs.startDue(STARTED_AT_ONCE);
       metrics.runsStarted(started);
       isMore ||= Object.values(started).some((count) => count >= STARTED_AT_ONCE);

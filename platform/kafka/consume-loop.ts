@@ -15,10 +15,12 @@ interface LoopOptions {
 }
 
 /**
- * Timeout of one poll of an idle topic, ms: it occupies a thread of the pool that long, and a
- * consumer that closes waits for its end.
+ * Timeout of one poll of an idle topic, and of one without a record for half a minute, ms: it
+ * occupies a thread of the pool that long, and a consumer that closes waits for its end.
  */
 const IDLE_POLL_MS = 1000;
+const QUIET_POLL_MS = 2000;
+const QUIET_AFTER_MS = 30_000;
 const MAX_RECORDS = 2000;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** After this long without a record, a broker is probed; after a lost connection at once, ms. */
@@ -37,6 +39,7 @@ export class ConsumeLoop {
   #average = 1024;
   #down = false;
   #lastResponseAt = performance.now();
+  #lastRecordAt = performance.now();
   #wake = new AbortController();
 
   constructor(options: LoopOptions) {
@@ -76,9 +79,10 @@ export class ConsumeLoop {
 
   async #readOnce(client: ConsumerClient): Promise<number> {
     let read = 0;
-    let messages = await client.consume(1, IDLE_POLL_MS);
+    const isQuiet = performance.now() - this.#lastRecordAt > QUIET_AFTER_MS;
+    let messages = await client.consume(1, isQuiet ? QUIET_POLL_MS : IDLE_POLL_MS);
     while (messages.length > 0) {
-      this.#lastResponseAt = performance.now();
+      this.#lastResponseAt = this.#lastRecordAt = performance.now();
       read += messages.length;
       this.#average = 0.9 * this.#average + 0.1 * mean(messages);
       this.#options.deliver(messages);

@@ -246,7 +246,7 @@ function fetchSettings(maxWaitMs: number): {
   'fetch.min.bytes': number;
   'fetch.wait.max.ms': number;
 } {
-  if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 500 };
+  if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 1000 };
   return {
     'fetch.min.bytes': 1024 * 1024,
     'fetch.wait.max.ms': Math.round(Math.min(500, Math.max(200, maxWaitMs / 2))),

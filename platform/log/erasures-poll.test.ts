@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../log.ts';
 import { migratedDatabase, type MigratedDatabase } from '../postgres/testing/migrated-database.ts';
-import type * as Absent from './absent-erasures.ts';
+import type * as Recent from './recent-layout.ts';
 import type * as Poll from './erasures-poll.ts';
 
 const ERASURES_POLL_MS = 4000;
@@ -12,7 +12,7 @@ let postgres: MigratedDatabase;
 let stop: AbortController;
 let isEmpty: boolean;
 let loads: number;
-let process: typeof Absent & typeof Poll;
+let process: typeof Recent & typeof Poll;
 
 beforeAll(async () => {
   postgres = await migratedDatabase(['0001', '0025', '0029', '0045']);
@@ -28,7 +28,7 @@ beforeEach(async () => {
   [stop, isEmpty, loads] = [new AbortController(), true, 0];
   vi.resetModules();
   process = {
-    ...(await import('./absent-erasures.ts')),
+    ...(await import('./recent-layout.ts')),
     ...(await import('./erasures-poll.ts')),
   };
   expect(process.ERASURES_POLL_MS).toBe(ERASURES_POLL_MS);

@@ -1,7 +1,7 @@
 import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
 import { retryUntilAborted } from '../retry-until-aborted.ts';
-import { erasuresAbsentSince } from './absent-erasures.ts';
+import { erasuresAbsentSince } from './recent-layout.ts';
 
 /** A live consumer notices an enforced erasure within about one and a half of this time, ms. */
 export const ERASURES_POLL_MS = 4000;

@@ -8,7 +8,7 @@ import {
 } from '../kafka/topic-names.ts';
 import { connectPostgres, type Database } from '../postgres/pool.ts';
 import type { Log } from '../log.ts';
-import { readLayoutAndErasures } from './absent-erasures.ts';
+import { readLayoutAndErasures, recentLayout } from './recent-layout.ts';
 import { ERASURES_POLL_MS } from './erasures-poll.ts';
 import {
   isBeingReplaced,
@@ -136,7 +136,9 @@ export async function untilTopicsReplaced(options: {
   try {
     while (!signal.aborted) {
       await delay(ERASURES_POLL_MS, signal);
-      const layout = await readLayoutAndErasures(database).catch(() => undefined);
+      const layout =
+        recentLayout(ERASURES_POLL_MS) ??
+        (await readLayoutAndErasures(database).catch(() => undefined));
       if (!layout) continue;
       if (!isFollowing && isBeingReplaced(layout))
         throw new Error('a topic is being replaced (./ravand erase rewrite): starting again');

@@ -1,7 +1,9 @@
 import type { Database } from '../postgres/pool.ts';
 import { LAYOUT_COLUMNS, layoutOf, type LayoutRow, type LogLayout } from './layout.ts';
 
-/** When this process last found that no erasure is in progress, as performance.now(). */
+/** What this process read last, and when, as performance.now(). */
+let last: { layout: LogLayout; at: number } | undefined;
+/** When it last found that no erasure is in progress. */
 let foundAt = Number.NEGATIVE_INFINITY;
 
 const READ = `SELECT ${LAYOUT_COLUMNS}, EXISTS (SELECT 1 FROM erasures WHERE state <> 'rewritten') AS has_erasures
@@ -21,7 +23,13 @@ export async function readLayoutAndErasures(
   if (!row) return undefined;
   const { has_erasures: areThere, ...layout } = row;
   foundAt = areThere ? Number.NEGATIVE_INFINITY : at;
-  return layoutOf(layout);
+  last = { layout: layoutOf(layout), at };
+  return last.layout;
+}
+
+/** The layout, when this process read it less than `ms` ago for whatever purpose. */
+export function recentLayout(ms: number): LogLayout | undefined {
+  return last && performance.now() - last.at < ms ? last.layout : undefined;
 }
 
 /** How long ago it was found that no erasure is in progress, ms; Infinity: nobody knows. */
