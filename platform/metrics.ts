@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from 
  * A timer measures the event loop, and is a large part of what an idle process does.
  * `ravand_nodejs_eventloop_lag_*` include this interval, ms; a shorter delay is seen in part.
  */
-const EVENT_LOOP_INTERVAL = 1000;
+const EVENT_LOOP_INTERVAL = 2000;
 
 const PREFIX = 'ravand_';
 

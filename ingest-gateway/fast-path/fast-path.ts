@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { CHECK_EVERY_MS } from '../../platform/http/client-clock.ts';
+import { OccupiedTimer } from '../../platform/http/occupied-timer.ts';
 import type { WaitingConnection } from '../../platform/http/waiting-connection.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 
@@ -19,13 +20,15 @@ export interface FastPathOptions extends Omit<
 export class FastPath {
   readonly #options: FastPathOptions;
   readonly #connections = new Set<Connection>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer = new OccupiedTimer({
+    everyMs: CHECK_EVERY_MS,
+    isOccupied: () => this.#connections.size > 0,
+    check: () => this.check(),
+  });
   #isClosed = false;
 
   constructor(options: FastPathOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.check(), CHECK_EVERY_MS);
-    this.#timer.unref();
   }
 
   /** Intercepts the connections of a server; its own listeners get those that are handed over. */
@@ -41,15 +44,16 @@ export class FastPath {
       leave: (connection) => this.#connections.delete(connection),
       isLast: () => this.#isClosed || this.#options.events.isClosing,
     };
-    server.on('connection', (socket: Socket) =>
-      this.#connections.add(new Connection(socket, options)),
-    );
+    server.on('connection', (socket: Socket) => {
+      this.#connections.add(new Connection(socket, options));
+      this.#timer.occupied();
+    });
   }
 
   /** Ends idle connections; the others end with their answers. */
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    this.#timer.end();
     for (const connection of this.#connections) connection.endIdle();
   }
 

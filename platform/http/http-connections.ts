@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CHECK_EVERY_MS, ClientClock } from './client-clock.ts';
+import { OccupiedTimer } from './occupied-timer.ts';
 import { isSilent, isSlowBody, type WaitingConnection } from './waiting-connection.ts';
 
 /** How long a client may keep a connection waiting, ms. */
@@ -69,6 +70,11 @@ export class HttpConnections {
   readonly #options: Options;
   readonly #clock: ClientClock;
   readonly #connections = new Map<Duplex, Connection>();
+  readonly #timer = new OccupiedTimer({
+    everyMs: CHECK_EVERY_MS,
+    isOccupied: () => this.#connections.size > 0,
+    check: () => this.check(),
+  });
 
   constructor(options: Options) {
     this.#options = options;
@@ -78,8 +84,7 @@ export class HttpConnections {
     server.on('connection', this.#add);
     server.prependListener('request', this.#begin);
     server.prependListener('checkExpectation', this.#begin);
-    const timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
-    server.once('close', () => clearInterval(timer));
+    server.once('close', () => this.#timer.end());
   }
 
   /** Requests of the connection that are not answered. */
@@ -143,6 +148,7 @@ export class HttpConnections {
       ...{ readAt: now, writtenAt: now, headSince: now, onAnswered: undefined },
     });
     socket.once('close', () => this.#connections.delete(socket));
+    this.#timer.occupied();
   };
 
   readonly #begin = (request: IncomingMessage, response: ServerResponse): void => {
