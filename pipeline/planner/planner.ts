@@ -22,7 +22,7 @@ export interface PlannerOptions {
 
 /** Between two looks for work while there is none; after a minute without any, ms. */
 const IDLE_MS = { busyMs: 1000, quietMs: 2000 };
-const MEASURE_MS = 5000;
+const MEASURE_MS = 15_000;
 /** Runs that one statement starts. */
 const STARTED_AT_ONCE = 500;
 
