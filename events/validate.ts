@@ -1,4 +1,4 @@
-import type { EventType, OutcomeCount } from '../schemas/records.ts';
+import type { EventType, OutcomeCount, SdkBalance } from '../schemas/records.ts';
 import { sdkOf } from './context.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from './rejections.ts';
@@ -12,6 +12,7 @@ import {
   type RejectedEvent,
 } from './validate-event.ts';
 import { OutcomeCounter } from './outcome-counter.ts';
+import { balanceOf } from './sdk-balance.ts';
 import { MAX_LISTED_WARNINGS, type Warning } from './warnings.ts';
 
 /** The decisions about the events of one request. */
@@ -28,6 +29,8 @@ export interface DecidedEvents {
    * is the key (at most 256 different counts).
    */
   counts: OutcomeCount[];
+  /** What the SDK reported of itself with a batch. */
+  balance?: SdkBalance;
 }
 
 /** Not JSON of the required shape: 400 `malformed JSON`. `detail` is for the log. */
@@ -79,7 +82,8 @@ export function decideBatch(
     const sentAt = timeField(body, 'sent_at');
     const context = objectField(body, 'context');
     if (items.length === 0) return { outcome: 'refused', ...rejection('batch_empty', 'batch') };
-    return decideItems({ items, sentAt, context }, input);
+    const balance = balanceOf(context);
+    return { ...decideItems({ items, sentAt, context }, input), ...(balance && { balance }) };
   });
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimId } from '../events/claims/claim-id.ts';
 import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import type { DecidedEvents } from '../events/validate.ts';
-import type { Delivery, OutcomeCount } from '../schemas/records.ts';
+import type { Delivery, OutcomeCount, SdkBalance } from '../schemas/records.ts';
 import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh-events.ts';
 import type { LogRecord } from './log-record.ts';
 import { outcomeRecord, type EventCounts } from './outcome-record.ts';
@@ -28,6 +28,8 @@ export interface WriterPorts<C extends Claimed> {
   partitionsOf(topic: string): number | Promise<number>;
   /** Random id of this writer: its records contain it with their sequence numbers. */
   gateway: string;
+  /** Whether the balance of an SDK is recorded now; without it none is. */
+  admitsBalance?: (accountId: number, client: string, receivedAt: number) => boolean;
   onCounted?(counts: EventCounts): void;
 }
 
@@ -40,7 +42,7 @@ interface Partitions {
 /** The decided events of a request, ready to be claimed and published. */
 export interface EventsToWrite {
   request: RequestFacts;
-  decided: Pick<DecidedEvents, 'received' | 'rejected' | 'counts'>;
+  decided: Pick<DecidedEvents, 'received' | 'rejected' | 'counts' | 'balance'>;
   /** The accepted events under the ids they are stored with, in the order of the request. */
   events: readonly StoredEvent[];
   bytes: EventBytes;
@@ -50,8 +52,8 @@ export interface EventsToWrite {
 
 /**
  * Makes the events of all entrances durable: claims their message ids, then publishes raw records
- * and, for a request with rejects, warnings or duplicates, its outcome record, all at once
- * (ARCHITECTURE.md, G1, G2 and G6).
+ * and, for a request with rejects, warnings, duplicates or a balance, its outcome record, all at
+ * once (ARCHITECTURE.md, G1, G2 and G6).
  *
  * A request that is not durable as a whole is answered 503, and what is durable of it counts:
  * events as published, whose resend is a duplicate, and the outcome as what was received and
@@ -93,8 +95,11 @@ export class EventWriter<C extends Claimed = Claimed> {
     // From here to publish() in one turn: sequence numbers rise in the order of the log.
     const raw = fresh.events.length === 0 ? [] : this.#rawRecords(input, fresh, partitions.raw);
     const records = raw.map(({ record }) => record);
-    if (decided.counts.length > 0 || duplicates > 0)
-      records.push(this.#outcome(request, { ...counts, counts: decided.counts }, partitions));
+    const balance = this.#balance(request, decided.balance);
+    if (decided.counts.length > 0 || duplicates > 0 || balance) {
+      const outcome = { ...counts, counts: decided.counts, balance };
+      records.push(this.#outcome(request, outcome, partitions));
+    }
     const refused = records.length === 0 ? [] : await ports.publish(records);
     if (refused.length === 0) {
       if (claimed && raw.length > 0) claims?.confirm(claimed, claimPositions(fresh, undefined));
@@ -122,7 +127,11 @@ export class EventWriter<C extends Claimed = Claimed> {
     const reject: OutcomeCount = { kind: 'reject', ...refused.count, count: Math.max(1, events) };
     const known = this.#partitions();
     const partitions = known instanceof Promise ? await known : known;
-    const record = this.#outcome(request, { ...counts, counts: [reject] }, partitions);
+    const record = this.#outcome(
+      request,
+      { ...counts, counts: [reject], balance: null },
+      partitions,
+    );
     return (await this.#ports.publish([record])).length === 0;
   }
 
@@ -140,9 +149,15 @@ export class EventWriter<C extends Claimed = Claimed> {
     return records;
   }
 
+  #balance({ principal, receivedAt }: RequestFacts, sent: SdkBalance | undefined) {
+    const { admitsBalance } = this.#ports;
+    if (!sent || !admitsBalance?.(principal.accountId, sent.client, receivedAt)) return null;
+    return sent;
+  }
+
   #outcome(
     request: RequestFacts,
-    outcome: EventCounts & { counts: OutcomeCount[] },
+    outcome: EventCounts & { counts: OutcomeCount[]; balance: SdkBalance | null },
     partitions: Partitions,
   ): LogRecord {
     return outcomeRecord(request, outcome, {

@@ -1,5 +1,5 @@
-import { ingestOutcomeCodec } from '../schemas/codec.ts';
-import type { OutcomeCount } from '../schemas/records.ts';
+import { encodeIngestOutcome } from '../schemas/ingest-outcome-versions.ts';
+import type { OutcomeCount, SdkBalance } from '../schemas/records.ts';
 import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
@@ -14,16 +14,16 @@ export interface EventCounts {
 }
 
 /**
- * The record of rejects, warnings and duplicates (ARCHITECTURE.md, G6). A request without any of
- * them has none: its raw records say everything.
+ * The record of rejects, warnings and duplicates (ARCHITECTURE.md, G6), and of the balance of an
+ * SDK. A request without any of them has none: its raw records say everything.
  */
 export function outcomeRecord(
   request: RequestFacts,
-  outcome: EventCounts & { counts: OutcomeCount[] },
+  outcome: EventCounts & { counts: OutcomeCount[]; balance: SdkBalance | null },
   writer: { gateway: string; sequence: number; partitions: number },
 ): LogRecord {
   const { accountId, appId } = request.principal;
-  const value = ingestOutcomeCodec.encode({
+  const value = encodeIngestOutcome({
     gateway: writer.gateway,
     sequence: writer.sequence,
     account_id: accountId,

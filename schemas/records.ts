@@ -158,7 +158,21 @@ export interface OutcomeCount {
   count: number;
 }
 
-/** ingest-outcome.v1 */
+/** What an SDK reported of its calls since it was installed. */
+export interface SdkBalance {
+  library: string;
+  version: string;
+  /** Random id of one installation. */
+  client: string;
+  made: number;
+  /** Durably, at the client. */
+  stored: number;
+  /** Accepted, by answers that the client got before this request. */
+  sent: number;
+  dropped: { cause: string; count: number }[];
+}
+
+/** ingest-outcome.v2 */
 export interface IngestOutcome {
   gateway: string;
   sequence: number;
@@ -171,6 +185,7 @@ export interface IngestOutcome {
   duplicate: number;
   rejected: number;
   counts: OutcomeCount[];
+  balance: SdkBalance | null;
 }
 
 export type VerdictKind = 'duplicate' | 'repeat' | 'dead' | 'expired';

@@ -14,6 +14,7 @@ import {
   rowBatchCodec,
   verdictRecordCodec,
 } from './codec.ts';
+import { encodeIngestOutcome } from './ingest-outcome-versions.ts';
 import { loadSchemas } from './load.ts';
 import { joinRowBatch, sliceRowBatch } from './row-batch.ts';
 import { RowEncoder } from './row-encoder.ts';
@@ -46,6 +47,7 @@ describe('the schemas of records in the log', () => {
       'identity-command.v1': '682014daf4106120',
       'identity-command.v2': 'd6a990cc907c8f77',
       'ingest-outcome.v1': 'c6ea7c713c6b7ec2',
+      'ingest-outcome.v2': 'c050f43b958324c5',
       'message-chunk.v1': 'b93e2a53911e26be',
       'message-outcome.v1': '63b02ef93cc74df3',
       'normalised-run.v1': 'd42423d23fd14f8b',
@@ -77,6 +79,7 @@ describe('a record of an earlier release', () => {
     });
     expect(ingestOutcomeCodec.decode(of('ingest-outcome.v1'))).toMatchObject({
       ...{ gateway: 'g', sequence: 4, received: 5, accepted: 2, duplicate: 1, rejected: 2 },
+      balance: null,
       counts: [{ kind: 'reject', code: 'c', field: 'f', sdk: 's', count: 2 }],
     });
     expect(verdictRecordCodec.decode(of('verdict-record.v1'))).toMatchObject({
@@ -86,6 +89,17 @@ describe('a record of an earlier release', () => {
       ...{ account_id: 7, command: 'undo', previous_id: 'anon', until: 1_789_000_000_500 },
     });
   });
+});
+
+it('an outcome is written as earlier releases read it, unless it has a balance', () => {
+  const of = ingestOutcomeCodec.decode(Buffer.from(RECORDS['ingest-outcome.v1'] ?? '', 'base64'));
+  expect(encodeIngestOutcome(of).toString('base64')).toBe(RECORDS['ingest-outcome.v1']);
+  const balance = {
+    ...{ library: 'ravand-browser', version: '1.0.0', client: 'c', made: 3, stored: 3, sent: 1 },
+    dropped: [{ cause: 'full', count: 1 }],
+  };
+  const written = encodeIngestOutcome({ ...of, balance });
+  expect(ingestOutcomeCodec.decode(written)).toEqual({ ...of, balance });
 });
 
 describe('a row batch of an earlier release', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { obstacles, type Readers } from './obstacles.ts';
+import { obstacles, readersBehind, type Readers } from './obstacles.ts';
 
 const READY: Readers = {
   members: [
@@ -16,7 +16,7 @@ const READY: Readers = {
 
 describe('the end of an upgrade', () => {
   it('is possible when every reader knows the version and every table has its columns', () => {
-    expect(obstacles(READY, 2)).toEqual([]);
+    expect(obstacles(READY)).toEqual([]);
   });
 
   it.each<[string, Partial<Readers>, string]>([
@@ -37,8 +37,17 @@ describe('the end of an upgrade', () => {
     ],
     ['no table', { tables: [] }, 'ClickHouse has no table events'],
   ])('waits for %s', (_, other, sentence) => {
-    const found = obstacles({ ...READY, ...other }, 2);
+    const found = obstacles({ ...READY, ...other });
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(sentence);
+  });
+
+  it('waits for readers of outcomes that do not know balances of SDKs', () => {
+    const member = (clientId: string) => ({ group: 'quality-sink', host: '/10.0.0.4', clientId });
+    const of = (clientId: string) => ({ members: [member(clientId)], groups: ['quality-sink'] });
+    expect(readersBehind(of('q.0.3.0.outcomes-2.rows-2'), 'ingest-outcome')).toEqual([]);
+    expect(readersBehind(of('q.0.2.0.rows-2'), 'ingest-outcome')).toEqual([
+      'quality-sink has a member of an older release at /10.0.0.4, which reads outcomes up to version 1: upgrade it',
+    ]);
   });
 });

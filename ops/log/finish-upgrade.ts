@@ -6,24 +6,33 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { withKafkaAdmin } from '../../platform/kafka/admin.ts';
 import { groupMembers } from '../../platform/kafka/group-members.ts';
 import {
-  advanceWrittenRows,
-  readWrittenRows,
+  advanceWritten,
+  NEWEST_WRITTEN,
+  readWritten,
   WRITTEN_POLL_MS,
+  type WrittenSubject,
 } from '../../platform/log/written-schemas.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { columnsOf } from '../../projections/events/insert-batch.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { CONSUMER_GROUPS, TOPIC } from '../../schemas/topology.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
-import { obstacles, type Readers } from './obstacles.ts';
+import { obstacles, readersBehind, type Members, type Readers } from './obstacles.ts';
 
 /** Dead letters of the sink hold rows, too. */
 const WITH_ROWS: readonly string[] = [TOPIC.normalised, TOPIC.dead];
 
+interface Finished {
+  from: number;
+  to: number;
+  advanced: boolean;
+  waits_for: string[];
+}
+
 /**
- * `./ravand log finish-upgrade`: from now on the normaliser writes rows of the newest version.
- * Refuses while a reader of an older release is a member of a group, and until every table has the
- * columns. It cannot be undone: a release before this one does not read these rows.
+ * `./ravand log finish-upgrade`: from now on the normaliser writes rows of the newest version, and
+ * gateways outcomes. Refuses while a reader of an older release is a member of a group, and until
+ * every table has the columns. It cannot be undone: a release before this one does not read them.
  */
 export async function runFinishUpgrade(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
@@ -34,58 +43,65 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   const { settings, log } = operator;
   const name = 'ravand-finish-upgrade';
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 1 });
-  try {
-    const to = NEWEST_ROW_VERSION;
-    const from = await readWrittenRows(database);
-    const waitsFor = from >= to ? [] : obstacles(await readersOf(operator), to);
-    const isAdvanced = from < to && waitsFor.length === 0 && values['dry-run'] !== true;
-    if (isAdvanced) {
-      const details = { subject: 'event-row', from, to };
+  const finish = async (
+    subject: WrittenSubject,
+    waitsFor: () => Promise<string[]>,
+  ): Promise<Finished> => {
+    const to = NEWEST_WRITTEN[subject];
+    const from = await readWritten(database, subject);
+    const waits_for = from >= to ? [] : await waitsFor();
+    const advanced = from < to && waits_for.length === 0 && values['dry-run'] !== true;
+    if (advanced) {
       await recordAudit(database, {
-        ...{ accountId: null, actor: 'operator', action: 'upgrade.finished', details },
+        ...{ accountId: null, actor: 'operator', action: 'upgrade.finished' },
+        details: { subject, from, to },
       });
-      await advanceWrittenRows(database, to);
+      await advanceWritten(database, subject);
     }
-    if (values.json === true)
-      print(JSON.stringify({ from, to, advanced: isAdvanced, waits_for: waitsFor }));
+    return { from, to, advanced, waits_for };
+  };
+  try {
+    const rows = await finish('event-row', async () => obstacles(await readersOf(operator)));
+    const outcomes = await finish('ingest-outcome', async () =>
+      readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
+    );
+    const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for])];
+    if (values.json === true) print(JSON.stringify({ ...rows, outcomes }));
     else if (waitsFor.length > 0)
       throw new CommandError(`the upgrade cannot be finished yet:\n  ${waitsFor.join('\n  ')}`);
-    else print(sentence({ from, to, isAdvanced }));
+    else {
+      print(sentence('rows', rows));
+      if (outcomes.from < outcomes.to) print(sentence('outcomes', outcomes));
+    }
     return waitsFor.length > 0 ? 1 : 0;
   } finally {
     await database.end();
   }
 }
 
-function sentence({
-  from,
-  to,
-  isAdvanced,
-}: {
-  from: number;
-  to: number;
-  isAdvanced: boolean;
-}): string {
-  if (from >= to) return `nothing to do: rows of version ${from} are written already`;
-  if (!isAdvanced)
-    return `would write rows of version ${to} instead of ${from}: every reader knows it`;
+function sentence(what: string, { from, to, advanced }: Finished): string {
+  if (from >= to) return `nothing to do: ${what} of version ${to} are written already`;
+  if (!advanced)
+    return `would write ${what} of version ${to} instead of ${from}: every reader knows it`;
   const seconds = WRITTEN_POLL_MS / 1000;
-  return `rows of version ${to} are written instead of ${from}, within ${seconds} seconds; earlier releases cannot be started any more`;
+  return `${what} of version ${to} are written instead of ${from}, within ${seconds} seconds; earlier releases cannot be started any more`;
+}
+
+async function membersOf(operator: OperatorContext, topics: readonly string[]): Promise<Members> {
+  const groups = CONSUMER_GROUPS.filter(({ topic }) => topics.includes(topic)).map(
+    ({ group }) => group,
+  );
+  const members = await withKafkaAdmin(operator.settings, async (admin) =>
+    [...(await groupMembers(admin, operator.settings, groups))].flatMap(([group, members]) =>
+      members.map(({ clientId, clientHost: host }) => ({ group, host, clientId })),
+    ),
+  );
+  return { members, groups };
 }
 
 async function readersOf(operator: OperatorContext): Promise<Readers> {
-  const groups = CONSUMER_GROUPS.filter(({ topic }) => WITH_ROWS.includes(topic)).map(
-    ({ group }) => group,
-  );
-  const [members, tables] = await Promise.all([
-    withKafkaAdmin(operator.settings, async (admin) =>
-      [...(await groupMembers(admin, operator.settings, groups))].flatMap(([group, members]) =>
-        members.map(({ clientId, clientHost: host }) => ({ group, host, clientId })),
-      ),
-    ),
-    tablesOf(operator),
-  ]);
-  return { members, groups, tables, columns: columnsOf(NEWEST_ROW_VERSION) };
+  const [readers, tables] = await Promise.all([membersOf(operator, WITH_ROWS), tablesOf(operator)]);
+  return { ...readers, tables, columns: columnsOf(NEWEST_ROW_VERSION) };
 }
 
 /** `events`, and what a rebuild or a replay fills beside it. */

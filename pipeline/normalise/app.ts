@@ -21,7 +21,7 @@ import { backfillClaims } from './backfill-claims.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { readLoggedClaims, readStoredClaims } from './stored-claims.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
-import { watchWrittenRows } from '../../platform/log/written-schemas.ts';
+import { watchWritten } from '../../platform/log/written-schemas.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
@@ -239,7 +239,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     ...{ config, names: NAMES, log, redis, clickhouse, database, producer, metrics },
     ...{ reasons, partitions, layout, stopping: signal, crash },
     knownEnds: watchEnds({ ...connecting, producer, partitions: () => layout.partitions }),
-    writtenRows: watchWrittenRows({ database, log, signal }),
+    writtenRows: watchWritten('event-row', { database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());
   running.normaliser = normaliser;

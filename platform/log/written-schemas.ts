@@ -3,32 +3,38 @@ import type { Log } from '../log.ts';
 import type { Database } from '../postgres/pool.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
-/** Every release that can run beside this one reads rows of this version. */
+/** Records that are written as every reader of the installation knows them: the newest version. */
+export const NEWEST_WRITTEN = { 'event-row': NEWEST_ROW_VERSION, 'ingest-outcome': 2 } as const;
+export type WrittenSubject = keyof typeof NEWEST_WRITTEN;
+
+/** Every release that can run beside this one reads this version. */
 const OLDEST = 1;
 /** Writers of a version follow a change within this time, ms. */
 export const WRITTEN_POLL_MS = 5000;
 
-const READ = `SELECT version FROM written_schemas WHERE subject = 'event-row'`;
-
-/** The version of event-row that is to be written. Rejects without PostgreSQL. */
-export async function readWrittenRows(database: Pick<Database, 'query'>): Promise<number> {
-  const { rows } = await database.query<{ version: number }>(READ);
+/** The version that is to be written. Rejects without PostgreSQL. */
+export async function readWritten(
+  database: Pick<Database, 'query'>,
+  subject: WrittenSubject,
+): Promise<number> {
+  const { rows } = await database.query<{ version: number }>(
+    'SELECT version FROM written_schemas WHERE subject = $1',
+    [subject],
+  );
   return rows[0]?.version ?? OLDEST;
 }
 
-/** Advances the version; it never becomes lower. Resolves with the recorded one. */
-export async function advanceWrittenRows(
+/** Advances the version to that of this release; it never becomes lower. */
+export async function advanceWritten(
   database: Pick<Database, 'query'>,
-  version: number,
-): Promise<number> {
-  const { rows } = await database.query<{ version: number }>(
-    `INSERT INTO written_schemas AS w (subject, version) VALUES ('event-row', $1)
+  subject: WrittenSubject,
+): Promise<void> {
+  await database.query(
+    `INSERT INTO written_schemas AS w (subject, version) VALUES ($1, $2)
      ON CONFLICT (subject) DO UPDATE SET version = greatest(w.version, excluded.version),
-       changed_at = CASE WHEN excluded.version > w.version THEN now() ELSE w.changed_at END
-     RETURNING version`,
-    [version],
+       changed_at = CASE WHEN excluded.version > w.version THEN now() ELSE w.changed_at END`,
+    [subject, NEWEST_WRITTEN[subject]],
   );
-  return rows[0]?.version ?? OLDEST;
 }
 
 interface WatchOptions {
@@ -41,16 +47,20 @@ interface WatchOptions {
  * Follows the recorded version until the signal aborts, and returns what to write now: the oldest
  * version until PostgreSQL has answered, and never one that this release does not have.
  */
-export function watchWrittenRows({ database, log, signal }: WatchOptions): () => number {
+export function watchWritten(
+  subject: WrittenSubject,
+  { database, log, signal }: WatchOptions,
+): () => number {
   let version = OLDEST;
   const follow = async () => {
     while (!signal.aborted) {
       try {
-        const recorded = Math.min(await readWrittenRows(database), NEWEST_ROW_VERSION);
-        if (recorded !== version) log.info({ version: recorded }, 'writes rows of another version');
+        const recorded = Math.min(await readWritten(database, subject), NEWEST_WRITTEN[subject]);
+        if (recorded !== version)
+          log.info({ subject, version: recorded }, 'writes another version of a schema');
         version = recorded;
       } catch (error) {
-        log.debug({ err: error }, 'cannot read the version of rows to write; retrying');
+        log.debug({ err: error, subject }, 'cannot read the version to write; retrying');
       }
       await delay(WRITTEN_POLL_MS, signal).catch(() => undefined);
     }
