@@ -93,6 +93,10 @@ const zones = [
     [...processes, 'ops', 'deploy', 'test', 'bench'],
     'the command framework imports no command: only cli/main.ts and cli/commands.ts do',
   ),
+  zone('./sdk', [...layers.flat(), 'cli', 'test', 'bench'], 'SDKs import nothing of the project'),
+  zone('./sdk/browser', ['sdk/node'], 'SDKs meet only in sdk/shared'),
+  zone('./sdk/node', ['sdk/browser'], 'SDKs meet only in sdk/shared'),
+  ...layers.flat().map((folder) => zone(`./${folder}`, ['sdk'], 'no service needs an SDK')),
   ...layers
     .flat()
     .map((folder) =>
@@ -131,7 +135,7 @@ const ioModules = [
 ];
 
 export default defineConfig(
-  globalIgnores(['node_modules/', '.ravand/', 'coverage/', 'eslint.config.js']),
+  globalIgnores(['node_modules/', '.ravand/', 'coverage/', 'sdk/*/dist/', 'eslint.config.js']),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {
@@ -233,7 +237,12 @@ export default defineConfig(
     },
   },
   {
-    files: ['*.config.ts', '*.config.js', 'panel/*.config.ts'],
+    files: [
+      '*.config.ts',
+      '*.config.js',
+      'panel/*.config.ts',
+      'sdk/browser/src/index.ts',
+    ],
     rules: { 'import-x/no-default-export': 'off' },
   },
 );
