@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            '{eslint,schemas,events,platform,ingest,audiences,messaging,account-api,panel,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench}/**/*.test.ts',
+            '{eslint,schemas,events,platform,ingest,audiences,messaging,account-api,panel,cli,ops,ingest-gateway,pipeline,projections,management-api,control-plane,deploy,bench,sdk}/**/*.test.ts',
             'test/documents/**/*.test.ts',
           ],
           // Far above what any takes: other work on the machine must not end one.

@@ -1,0 +1,22 @@
+// How much and how long. The bundler puts the values where they are used.
+
+/** Events that wait, about 2 MB: a page needs its storage when the host is blocked for ever. */
+export const MAX_WAITING = 3000;
+/** A page looks for too many at its first call and then after so many. */
+export const CHECK_EVERY = 50;
+/** The host remembers message ids for 48 hours: an event sent earlier may become a second one. */
+export const REPEATABLE_MS = 47 * 3_600_000;
+
+/** Of a batch. */
+export const MAX_ITEMS = 100;
+export const MAX_BYTES = 500_000;
+/** Browsers take 64 KiB of requests that outlive their page, all together. */
+export const MAX_LEAVING_BYTES = 60_000;
+export const TIMEOUT_MS = 30_000;
+
+/** A session ends after so long without a call, and when it is a day old, ms. */
+export const MAX_IDLE_MS = 1_800_000;
+export const MAX_SESSION_MS = 86_400_000;
+
+/** The books of more pages than these are added up. */
+export const MAX_PAGES = 50;

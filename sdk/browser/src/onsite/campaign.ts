@@ -1,0 +1,56 @@
+/** A campaign as GET /v1/onsite answers it. */
+export interface Campaign {
+  id: number;
+  kind: 'popup' | 'banner' | 'survey' | 'form';
+  content: Content;
+  fields?: Field[];
+  frequency: 'once' | 'session' | 'always';
+}
+
+/** Texts are shown as text. */
+export interface Content {
+  title?: string;
+  body?: string;
+  /** Shown in place of `body`, in a frame without scripts, when `allowHtml` is set. */
+  html?: string;
+  image?: { url: string; alt?: string };
+  button?: { label: string; url?: string };
+  /** Default: «بستن». */
+  close?: string;
+  /** Of surveys and forms; default: «فرستادن». */
+  submit?: string;
+  /** After it was sent; default: «سپاس از شما». */
+  thanks?: string;
+  /** Where the host refuses the answers; default: «لطفاً پاسخ‌ها را بررسی کنید.». */
+  refused?: string;
+  /** Of a banner; default: bottom. */
+  position?: 'top' | 'bottom';
+  /** Default: that of `lang`. */
+  dir?: 'rtl' | 'ltr';
+  /** BCP 47; default: fa. */
+  lang?: string;
+  /** CSS colour of buttons; their text is white. */
+  color?: string;
+}
+
+export interface Field {
+  name: string;
+  type: 'text' | 'number' | 'choice' | 'rating';
+  /** Default: the name. */
+  label?: string;
+  required?: boolean;
+  options?: string[];
+}
+
+const RIGHT_TO_LEFT = /^(fa|ar|he|ur|ps|ckb|sd|ug)\b/;
+
+export function directionOf({ dir, lang = 'fa' }: Content): 'rtl' | 'ltr' {
+  return dir ?? (RIGHT_TO_LEFT.test(lang) ? 'rtl' : 'ltr');
+}
+
+/** Only addresses that open something for people: no scripts. */
+export function safeUrl(url: string | undefined): string | undefined {
+  if (!url || !URL.canParse(url, location.href)) return undefined;
+  const { protocol, href } = new URL(url, location.href);
+  return /^(https?|mailto|tel):$/.test(protocol) ? href : undefined;
+}
