@@ -52,8 +52,10 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'demo',
-    summary: "sends a shop's traffic and a campaign, and draws what came of them",
-    usage: 'demo [--people N] [--days N] [--seed N]',
+    summary:
+      "sends a shop's traffic and a campaign and draws them; --shop serves a shop to click in",
+    usage: `demo [--people N] [--days N] [--seed N]
+       ./ravand demo --shop`,
     load: () => import('./demo/main.ts'),
   }),
   lazy({
@@ -94,8 +96,8 @@ export const commands: readonly Command[] = [
   }),
   lazy({
     name: 'quality',
-    summary: 'which SDK and version sends events that are rejected or warned about',
-    usage: 'quality [--since TIME|AGE] [--account ID] [--json]',
+    summary: 'which SDK and version sends events that are rejected, warned about or lost',
+    usage: 'quality [--balances] [--since TIME|AGE] [--account ID] [--json]',
     load: () => import('../ops/quality/main.ts'),
   }),
   lazy({

@@ -25,6 +25,8 @@ import { buildOpenapi } from './openapi/build.ts';
 import { logConnector, readLimits } from './publish/connect-log.ts';
 import { connectAnnouncements } from './tracking/announce-opt-outs.ts';
 import { connectRecipientStore } from './tracking/recipient-store.ts';
+import { watchWritten } from '../platform/log/written-schemas.ts';
+import { readSdkFiles, type SdkFiles } from './sdk/sdk-files.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 
@@ -77,6 +79,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     redis.disconnect();
     await Promise.all([database.end(), channels.end()]);
   });
+  const { signal } = context;
+  const outcomeVersion = watchWritten('ingest-outcome', { database, log, signal });
   const gateway = createGateway({
     config,
     log,
@@ -100,6 +104,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       announceOptOut: connectAnnouncements(channels),
     },
     onsite: { campaigns: connectOnsiteStore(channels), shown: connectShownStore(channels) },
+    recordsBalances: () => outcomeVersion() >= 2,
+    sdk: await sdkFiles({ config, log }),
     eventsThisMonth: monthMeter(database, Date.now),
     hold: {
       initial: initialHold({ ...layout, hasHeld: !spool.held.isEmpty }),
@@ -131,6 +137,21 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     { address: formatAddress(address), admin: formatAddress(admin), version },
     'the ingest host is served',
   );
+}
+
+/** Events are accepted whether or not the SDK can be served. */
+async function sdkFiles({
+  config,
+  log,
+}: Pick<ServiceContext<Config>, 'config' | 'log'>): Promise<SdkFiles | undefined> {
+  if (config.SDK_DIR === '') return undefined;
+  return readSdkFiles(config.SDK_DIR).catch((error: unknown) => {
+    log.warn(
+      { err: error, code: 'sdk_missing' },
+      'SDK_DIR has no SDK: nothing is served under /sdk/; run node sdk/build.ts FOLDER',
+    );
+    return undefined;
+  });
 }
 
 function batchedClaims({

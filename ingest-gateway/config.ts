@@ -99,6 +99,11 @@ export const settings = defineSettings({
     default: false,
     doc: 'Whether devices can be registered for push (POST /v1/devices): the route exists only where messages can be sent to them. `./ravand up` switches it on.',
   }),
+  SDK_DIR: setting.text({
+    default: '',
+    doc: 'Folder that sdk/build.ts made: its files are served under /sdk/, read at the start. Empty: none are served. `./ravand up` makes one.',
+    unit: 'path',
+  }),
   MAX_BODIES_IN_FLIGHT_BYTES: setting.bytes({
     default: 128 * MIB,
     min: 1,

@@ -4,6 +4,7 @@ import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
+import { balanceAdmission } from '../ingest/balance-admission.ts';
 import { BodyDecider } from '../ingest/body-decider.ts';
 import { EventWriter } from '../ingest/event-writer.ts';
 import type { AccountStore } from './auth/account-store.ts';
@@ -36,6 +37,8 @@ import type { KnownTopics } from './publish/known-topics.ts';
 import { Publisher } from './publish/publisher.ts';
 import type { ServedRoute } from './openapi/build.ts';
 import type { ConnectLog } from './publish/connect-log.ts';
+import type { SdkFiles } from './sdk/sdk-files.ts';
+import { sdkRoute } from './sdk/sdk-route.ts';
 import type { Spool } from './spool/spool.ts';
 
 /** What the gateway needs: `start` makes it from settings, tests from fakes. */
@@ -59,6 +62,8 @@ export interface GatewayOptions {
   /** Reads the record limits of the topics. */
   readLimits?: () => Promise<ReadonlyMap<string, number>>;
   claims: ClaimBatcher;
+  /** Whether every reader of outcomes knows balances of SDKs. */
+  recordsBalances: () => boolean;
   accounts: AccountStore;
   /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
   eventsThisMonth: (accountId: number) => Promise<number>;
@@ -75,6 +80,8 @@ export interface GatewayOptions {
   onsite: OnsiteClients;
   /** Undefined: TRACKING_KEYS is empty; then there are no /e/ pages and no bounce intake. */
   tracking: TrackingClients | undefined;
+  /** What is served under /sdk/; undefined: nothing. */
+  sdk?: SdkFiles | undefined;
 }
 
 export interface Gateway {
@@ -135,11 +142,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     now: monotonic,
     onUnreachable: unreachable,
   });
+  const admitBalance = balanceAdmission();
   const writer = new EventWriter({
     claims,
     publish: (records) => gate.publish(records),
     partitionsOf: (topic) => (gate.isFollowing ? gate.splitBy : topics.partitionsOf(topic)),
     gateway: randomBytes(8).toString('hex'),
+    admitsBalance: (...of) => options.recordsBalances() && admitBalance(...of),
     onCounted: metrics.counted,
   });
   const account = (id: number) => accounts.facts(id);
@@ -217,7 +226,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     maxRequests: config.MAX_REQUESTS_IN_FLIGHT,
   });
   const links = linkRoutes({ ...serving, turns: budget.turns, store: options.links });
-  const more = [...webhooks.routes, ...links.routes, ...channels, ...tracking.routes];
+  const sdk = options.sdk
+    ? [sdkRoute({ ...serving, turns: budget.turns, files: options.sdk })]
+    : [];
+  const more = [...webhooks.routes, ...links.routes, ...channels, ...tracking.routes, ...sdk];
   const host = createHost({
     routes,
     events,

@@ -60,7 +60,7 @@ export const TOPICS: readonly TopicRow[] = [
 
 /** What `up` runs once before the services that need it. */
 export type SetupStep =
-  'topics' | 'migrate-clickhouse' | 'migrate-postgres' | 'demo-account' | 'build-panel';
+  'topics' | 'migrate-clickhouse' | 'migrate-postgres' | 'demo-account' | 'build-panel' | 'sdk';
 
 interface ServiceRow {
   name: string;
@@ -77,7 +77,7 @@ export const SERVICES = [
   {
     name: 'ingest-gateway',
     folder: 'ingest-gateway',
-    needs: ['redis', 'topics', 'migrate-postgres'],
+    needs: ['redis', 'topics', 'migrate-postgres', 'sdk'],
   },
   {
     name: 'normaliser',

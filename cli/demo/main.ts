@@ -13,6 +13,7 @@ import { freshReport } from './management-host.ts';
 import { funnelPicture, type FunnelStep } from './picture.ts';
 import { retentionPicture, triangleOf, type Cohort } from './triangle.ts';
 import { visitorEvents } from './shop.ts';
+import { serveShop } from './shop-site.ts';
 
 /** The retention of the demo account. */
 const MAX_DAYS = 400;
@@ -30,13 +31,19 @@ const DAY = 86_400_000;
 export async function run(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
     args,
-    options: { people: { type: 'string' }, days: { type: 'string' }, seed: { type: 'string' } },
+    options: {
+      people: { type: 'string' },
+      days: { type: 'string' },
+      seed: { type: 'string' },
+      shop: { type: 'boolean' },
+    },
   });
   const people = count(values.people, { name: 'people', fallback: 500, max: 5_000_000 });
   const days = count(values.days, { name: 'days', fallback: 30, max: MAX_DAYS });
   const seed = count(values.seed, { name: 'seed', fallback: 1, max: 1_000_000 });
   const ready = context.ready();
   if (!ready) throw new CommandError('no stack is running here: start it with ./ravand up');
+  if (values.shop === true) return serveShop(ready, context);
 
   const now = Date.now();
   print(

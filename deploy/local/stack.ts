@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
@@ -135,6 +136,7 @@ export function serviceEnv({
     SPOOL_DIR: plan.spool_dir,
     EXPORT_DIR: process.env['EXPORT_DIR'] ?? home.exports,
     PANEL_DIR: process.env['PANEL_DIR'] ?? PANEL_DIR,
+    SDK_DIR: process.env['SDK_DIR'] ?? join(home.dir, 'sdk'),
     PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',
     ...homeKeys(home, process.env),
     ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),

@@ -22,7 +22,7 @@ it('every documented operation is a route', () => {
   );
 });
 
-it('every route of the specification is documented (ingest 4.2, 4.8)', () => {
+it('every route of the specification (ingest 4.2, 4.8) and the SDK are documented', () => {
   const specified = [
     ...['GET /v1/status', 'POST /v1/track', 'POST /v1/identify', 'POST /v1/page'],
     ...['POST /v1/screen', 'POST /v1/alias', 'POST /v1/batch', 'POST /v1/devices'],
@@ -31,7 +31,7 @@ it('every route of the specification is documented (ingest 4.2, 4.8)', () => {
     ...['POST /v1/inbox', 'GET /v1/onsite', 'POST /v1/onsite/event', 'POST /v1/onsite/response'],
     ...['POST /v1/hooks/:source/:token', 'POST /v1/bounce/:local', 'GET /s/:code'],
     ...['GET /e/o/:token', 'GET /e/u/:token', 'POST /e/u/:token'],
-    ...['GET /e/p/:token', 'POST /e/p/:token'],
+    ...['GET /e/p/:token', 'POST /e/p/:token', 'GET /sdk/:file'],
   ];
   expect(Object.keys(OPERATIONS).toSorted()).toEqual(specified.toSorted());
 });

@@ -6,6 +6,7 @@ import { INBOX_PATH } from '../inbox/inbox-route.ts';
 import { ONSITE_PATHS } from '../onsite/onsite-routes.ts';
 import { ingestRoutes } from '../http/routes.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
+import { SDK_PATH } from '../sdk/sdk-route.ts';
 import { trackedRoutes } from '../tracking/tracking-routes.ts';
 import { buildOpenapi, type ServedRoute } from './build.ts';
 
@@ -22,6 +23,7 @@ export function allRoutes(): ServedRoute[] {
     { method: 'POST', path: ONSITE_PATHS.response },
     { method: 'POST', path: WEBHOOKS_PATH },
     { method: 'GET', path: LINKS_PATH },
+    { method: 'GET', path: SDK_PATH },
     ...trackedRoutes(UNSERVED),
   ];
 }

@@ -3,6 +3,7 @@ import * as webhook from '../webhooks/answers.ts';
 import { WEBHOOKS_PATH } from '../webhooks/webhook-server.ts';
 import { renderFailure } from '../http/render.ts';
 import { LINKS_PATH } from '../links/link-server.ts';
+import { SDK_PATH } from '../sdk/sdk-route.ts';
 import type { Schema } from '../../platform/http/openapi.ts';
 import { CHANNEL_OPERATIONS } from './channel-operations.ts';
 import type { Operation } from './operation.ts';
@@ -102,5 +103,25 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
         description: 'Seven characters of 0-9 and A-Z without I, L, O and U',
       },
     },
+  },
+  [`GET ${SDK_PATH}`]: {
+    summary: 'Serves the SDK for browsers: v1.js, and what it loads on demand',
+    description:
+      'v1.js and worker.js are kept for minutes and have an ETag; files with a hash in their name never change. Served when SDK_DIR is set.',
+    auth: 'none',
+    done: {
+      status: 200,
+      description: 'the file, by gzip where the client accepts it; 304 when it has the file',
+      type: 'text/javascript',
+      headers: {
+        ETag: text,
+        'Cache-Control': text,
+        'Access-Control-Allow-Origin': { const: '*' },
+        'X-Content-Type-Options': { const: 'nosniff' },
+      },
+    },
+    refusals: [],
+    plain: { 404: 'no such file' },
+    path: { file: { type: 'string', description: 'v1.js, worker.js, or NAME.RELEASE.js' } },
   },
 };

@@ -6,6 +6,7 @@ import {
   postgresSettings,
   topicSettings,
 } from '../../../platform/settings-common.ts';
+import { settings as gatewaySettings } from '../../../ingest-gateway/config.ts';
 import type { SettingsTable } from '../../../platform/settings.ts';
 import { sandboxAddresses } from '../../sandbox/config.ts';
 import { panelSettings } from '../../../control-plane/config.ts';
@@ -16,6 +17,7 @@ interface StepRow {
   name: string;
   title: string;
   needs: readonly string[];
+  /** In deploy/local/setup. */
   script: string;
   /** What the script reads. */
   settings: SettingsTable;
@@ -57,6 +59,13 @@ const rows: readonly StepRow[] = [
     needs: [],
     script: 'build-panel.ts',
     settings: panelSettings,
+  },
+  {
+    name: 'sdk',
+    title: 'SDK for browsers',
+    needs: [],
+    script: '../../../sdk/build.ts',
+    settings: { SDK_DIR: gatewaySettings.SDK_DIR },
   },
 ];
 
