@@ -26,6 +26,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   messages: 'chunks to outcomes over HTTP/2 and SMTP, beside bare loops to the same receivers',
   campaign: 'a campaign to a million people by e-mail, beside 2,000 events/s (several minutes)',
   planner: 'ten million people frozen and written in chunks',
+  sdk: 'calls of the SDKs for Node and browsers: time and bytes',
+  'sdk-comparison': 'SDKs for browsers: sizes, and events lost while tabs die and requests fail',
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:
     'the p99 of one account, alone and beside another account at its worst, by shared resource',
@@ -33,7 +35,7 @@ const BENCHES: Readonly<Record<string, string>> = {
 };
 
 /** Run only by name: they take long and need much disk, or a server of their own. */
-const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign']);
+const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign', 'sdk-comparison']);
 
 /**
  * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options
