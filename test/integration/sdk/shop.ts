@@ -23,7 +23,13 @@ export interface PageRavand {
   userId(): string | undefined;
   on(name: string, listen: (value: never) => void): void;
   webPush(): Promise<{ subscribe(): Promise<boolean>; unsubscribe(): Promise<void> }>;
-  inbox(proof: () => object): Promise<{ list(): Promise<{ unread: number }> }>;
+  inbox(proof: () => object): Promise<PageInbox>;
+}
+
+interface PageInbox {
+  list(page: { limit?: number; before?: string }): Promise<{ messages: { id: string }[] }>;
+  markRead(ids: string[]): Promise<{ unread: number }>;
+  markAllRead(): Promise<{ unread: number }>;
 }
 
 /** The global object of a page; that of this process has another type. */
