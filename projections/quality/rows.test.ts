@@ -38,9 +38,10 @@ it('an outcome becomes one row for each count, under its day in Tehran', () => {
 it('an outcome with the balance of an SDK becomes a row of it, with the size of the request', () => {
   const counts = { library: 'web', version: '1.0', client: 'c', made: 9, stored: 9, sent: 4 };
   const balance = { ...counts, dropped: [{ cause: 'full', count: 1 }] };
-  expect(balanceRows({ ...OUTCOME, balance })).toEqual([
+  const received_at = Date.parse('2026-11-21T20:30:00.287Z');
+  expect(balanceRows({ ...OUTCOME, received_at, balance })).toEqual([
     {
-      ...{ account_id: 1, app_id: 2, received_at: OUTCOME.received_at / 1000, ...counts },
+      ...{ account_id: 1, app_id: 2, received_at: '1795293000.287', ...counts },
       ...{ dropped: { full: 1 }, in_request: 5 },
     },
   ]);

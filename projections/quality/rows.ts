@@ -11,8 +11,8 @@ export interface QualityRow
 /** A row of sdk_balances. */
 interface BalanceRow
   extends Omit<SdkBalance, 'dropped'>, Pick<IngestOutcome, 'account_id' | 'app_id'> {
-  /** s since the epoch, with ms. */
-  received_at: number;
+  /** s since the epoch, with ms: ClickHouse reads a fraction only in a text. */
+  received_at: string;
   dropped: Record<string, number>;
   in_request: number;
 }
@@ -31,7 +31,7 @@ export function balanceRows(outcome: IngestOutcome): BalanceRow[] {
   const { dropped, ...counts } = balance;
   return [
     {
-      ...{ account_id, app_id, received_at: received_at / 1000, ...counts },
+      ...{ account_id, app_id, received_at: (received_at / 1000).toFixed(3), ...counts },
       dropped: Object.fromEntries(dropped.map(({ cause, count }) => [cause, count])),
       in_request: received,
     },

@@ -130,6 +130,8 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
   openStorage(writeKey.slice(-12), persistence);
   const isRefused = options.respectDoNotTrack && navigator.doNotTrack === '1';
   openIdentity(isRefused ? 'denied' : (options.consent ?? 'granted'));
+  // Before a second tab is there, which would make another one.
+  anonymousId();
   openSender(host, writeKey);
   whenShown(() => {
     // A visit from a message is one event until another message's link is followed (ingest 6.1).

@@ -5,7 +5,6 @@ import { postTo } from '../request.ts';
 import { RESPONSE } from '../storage-keys.ts';
 import { visitorOf } from './visitor.ts';
 
-
 interface Response {
   campaign_id: number;
   answers: Record<string, string>;
