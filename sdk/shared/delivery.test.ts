@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import {
-  HOLD_MS,
-  LONGEST_DELAY_MS,
-  retryDelay,
-  statusOf,
-  verdictOf,
-  type Verdict,
-} from './delivery.ts';
+import { HOLD_MS, LONGEST_DELAY_MS, retryDelay, verdictOf, type Verdict } from './delivery.ts';
 
 describe('what becomes of a batch (ingest 7.5)', () => {
   it.each<[status: number, items: number, Verdict]>([
@@ -99,13 +92,4 @@ describe('the delay of the next attempt', () => {
     );
     expect(HOLD_MS).toBeLessThan(LONGEST_DELAY_MS);
   });
-});
-
-it('a page for people is no answer of the host, whatever its status says', () => {
-  const status = (code: number, type: string) =>
-    statusOf(new Response('', { status: code, headers: { 'content-type': type } }));
-  expect(status(200, 'text/html; charset=utf-8')).toBe(0);
-  expect(status(200, 'application/json; charset=utf-8')).toBe(200);
-  expect(status(413, 'text/html')).toBe(413);
-  expect(statusOf(new Response(null, { status: 200 }))).toBe(200);
 });

@@ -7,9 +7,6 @@ export type Verdict = 'done' | 'split' | 'drop' | 'hold' | 'retry';
 
 /** After 401, 402 and 403, ms. */
 export const HOLD_MS = 300_000;
-/** Of the delay between attempts, ms. */
-const BASE_MS = 1000;
-const CAP_MS = 300_000;
 /** A day bounds what a faulty proxy may ask for, ms. */
 export const LONGEST_DELAY_MS = 86_400_000;
 
@@ -21,11 +18,6 @@ export function verdictOf(status: number, items: number): Verdict {
   return status < 404 ? 'hold' : 'drop';
 }
 
-/** The status of an answer; 0 when it is a page for people: the ingest host answers JSON. */
-export function statusOf({ ok, status, headers }: Response): number {
-  return ok && /html/.test(headers.get('content-type') ?? '') ? 0 : status;
-}
-
 /**
  * Exponential with full jitter, and never less than the host asked for.
  * @param failures in a row, from 1
@@ -33,8 +25,9 @@ export function statusOf({ ok, status, headers }: Response): number {
  * @returns ms
  */
 export function retryDelay(failures: number, retryAfter: string | null): number {
-  const jitter = Math.random() * Math.min(CAP_MS, BASE_MS * 2 ** (failures - 1));
-  const seconds = Number(retryAfter);
+  // 1 s, 2 s, 4 s, …, at most 5 minutes.
+  const jitter = Math.random() * Math.min(300_000, 500 * 2 ** failures);
+  const seconds = +(retryAfter as string);
   const asked = seconds >= 0 ? seconds * 1000 : Date.parse(retryAfter as string) - Date.now();
   return Math.max(jitter, Math.min(asked || 0, LONGEST_DELAY_MS));
 }

@@ -38,6 +38,7 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
     const call = idAt(time);
     const id = more.message_id ?? call;
     if (consentNow() === 'denied') return id;
+    if (type === 'page') showCampaigns();
     if (fields.user_id) become(fields.user_id);
     const { id: session_id, campaign } = sessionAt(time);
     const { context } = more;
@@ -64,7 +65,7 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
           campaign: { ...campaign, ...(context?.['campaign'] as object) },
         },
       });
-      if (!isStored && persistence !== 'memory') fail(new Error('localStorage refuses events'));
+      if (!isStored && persistence !== 'memory') fail(new Error('storage refuses events'));
     } catch (error) {
       count({ made: 1, invalid: 1 });
       fail(error);
@@ -101,17 +102,13 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
   const client: Client = {
     track: named('track'),
     identify: (user_id, traits, more) => make('identify', { user_id, traits }, more),
-    page(...given) {
-      showCampaigns();
-      return named('page')(...given);
-    },
+    page: named('page'),
     screen: named('screen'),
     alias: (user_id, previous_id = userId() ?? anonymousId(), more) =>
       make('alias', { user_id, previous_id }, more),
     reset: forget,
     consent(state) {
       choose(state);
-      if (!maySend()) return;
       void flush();
       showCampaigns();
     },

@@ -6,8 +6,6 @@ export const nextTime = (): number => (last = Math.max(Date.now(), last + 1));
 /** A UUID of version 7: its order is that of the times. */
 export const idAt = (time: number): string =>
   time.toString(16).padStart(12, '0').replace(/.{8}/, '$&-') +
-  '-7rrr-vrrr-rrrrrrrrrrrr'.replace(/[rv]/g, (kind) => {
-    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
-    // The first two bits of `v` are the variant, 10.
-    return (kind === 'v' ? (random & 3) | 8 : random & 15).toString(16);
-  });
+  '-7rrr-8rrr-rrrrrrrrrrrr'.replace(/r/g, () =>
+    ((crypto.getRandomValues(new Uint8Array(1))[0] as number) & 15).toString(16),
+  );

@@ -7,6 +7,11 @@ export const CHECK_EVERY = 50;
 /** The host remembers message ids for 48 hours: an event sent earlier may become a second one. */
 export const REPEATABLE_MS = 47 * 3_600_000;
 
+/** In a key: of the identifier of a call, with the prefix. */
+export const CALL_DIGITS = 37;
+/** Of the time of the first attempt: a value never grows, so that a full storage takes it. */
+export const ATTEMPT_DIGITS = 13;
+
 /** Of a batch. */
 export const MAX_ITEMS = 100;
 export const MAX_BYTES = 500_000;

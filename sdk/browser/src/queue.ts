@@ -1,5 +1,5 @@
 import { count } from './books.ts';
-import { CHECK_EVERY, MAX_WAITING, REPEATABLE_MS } from './limits.ts';
+import { ATTEMPT_DIGITS, CALL_DIGITS, CHECK_EVERY, MAX_WAITING, REPEATABLE_MS } from './limits.ts';
 import { emit } from './listeners.ts';
 import * as storage from './storage.ts';
 import { EVENT } from './storage-keys.ts';
@@ -9,11 +9,6 @@ import { EVENT } from './storage-keys.ts';
  * another one wrote. The key of an event is the identifier of its call and its message id; the
  * value the time of the first attempt to send it (0: none) and the item of the batch.
  */
-
-/** Of the identifier of a call, with the prefix. */
-const CALL_DIGITS = 37;
-/** Of the time of the first attempt: a value never grows, so that a full storage takes it. */
-const ATTEMPT_DIGITS = 13;
 
 let pushed = 0;
 

@@ -1,10 +1,4 @@
-import {
-  HOLD_MS,
-  LONGEST_DELAY_MS,
-  retryDelay,
-  statusOf,
-  verdictOf,
-} from '../../shared/delivery.ts';
+import { HOLD_MS, LONGEST_DELAY_MS, retryDelay, verdictOf } from '../../shared/delivery.ts';
 import { balanceNow } from './books.ts';
 import { maySend } from './identity.ts';
 import { MAX_BYTES, MAX_ITEMS, MAX_LEAVING_BYTES, TIMEOUT_MS } from './limits.ts';
@@ -123,11 +117,13 @@ async function post(body: string): Promise<[number, string | null, Answer]> {
       // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- new in Safari 16
       signal: AbortSignal.timeout?.(TIMEOUT_MS),
     });
-    status = statusOf(response);
+    status = response.status;
     retryAfter = response.headers.get('retry-after');
     answer = { ...((await response.json()) as Answer) };
   } catch {
-    // As far as it came: a status is an answer without its body, too.
+    // The host says 200 in JSON: a page for people is no answer, nor is one that broke off. What
+    // proxies refuse is refused.
+    if (status < 400) status = 0;
   }
   return [status, retryAfter, answer];
 }

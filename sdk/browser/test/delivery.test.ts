@@ -200,11 +200,22 @@ describe('an answer', () => {
     });
   });
 
-  it('that is a page for people deletes nothing', async () => {
-    browser.next.push({ status: 200, headers: { 'content-type': 'text/html' } });
+  it.each([['<h1>Sign in</h1>'], ['{"status":"ok","accepted":1,"errors":[{"ind']])(
+    'of 200 that is a page for people, or broke off, deletes nothing: %s',
+    async (body) => {
+      browser.next.push({ status: 200, body });
+      const { ravand } = await browser.open(QUIET);
+      ravand.track('e');
+      expect(await ravand.flush()).toEqual({ sent: 0, pending: 1 });
+    },
+  );
+
+  it('of 413 is one, whoever gave it: fewer are sent', async () => {
+    browser.next.push({ status: 413, body: '<h1>413 Request Entity Too Large</h1>' });
     const { ravand } = await browser.open(QUIET);
-    ravand.track('e');
-    expect(await ravand.flush()).toEqual({ sent: 0, pending: 1 });
+    for (let count = 0; count < 4; count++) ravand.track('e');
+    expect(await ravand.flush()).toEqual({ sent: 4, pending: 0 });
+    expect(browser.received.map(({ batch }) => batch.length)).toEqual([4, 2, 2]);
   });
 });
 
@@ -302,7 +313,7 @@ describe('storage', () => {
       expect([ravand.anonymousId(), ravand.userId()]).toEqual([anonymous, 'sara']);
       expect(await ravand.flush()).toEqual({ sent: 2, pending: 0 });
       expect(sentIds()[0]).toContain(id);
-      expect(errors).toEqual(Array(2).fill('localStorage refuses events'));
+      expect(errors).toEqual(Array(2).fill('storage refuses events'));
       const { balance } = browser.received[0]?.context.library ?? {};
       expect(balance).toMatchObject({ made: 2, stored: 0 });
     }

@@ -1,5 +1,3 @@
-import { statusOf } from '../../shared/delivery.ts';
-
 export interface Answer {
   /** 0: there was none. */
   status: number;
@@ -28,19 +26,22 @@ export async function post(
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await response.text();
+    const found = parse(await response.text());
     const retryAfter = response.headers.get('retry-after');
-    return { status: statusOf(response), retryAfter, body: parse(text) };
+    // The host says 200 in JSON: a page for people is no answer, nor is one that broke off.
+    const status = response.ok && !found ? 0 : response.status;
+    return { status, retryAfter, body: found ?? {} };
   } catch (cause) {
     return { status: 0, retryAfter: null, body: {}, cause };
   }
 }
 
-function parse(text: string): Answer['body'] {
+/** Undefined: it is no JSON object. */
+function parse(text: string): Answer['body'] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Answer['body']) : {};
+    return typeof value === 'object' && value !== null ? (value as Answer['body']) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -7,7 +7,7 @@ export interface Batch {
   context: { library: { client: string; balance: Record<string, unknown> } };
 }
 
-type Answer = { status: number; body?: object; headers?: Record<string, string> } | 'lost';
+type Answer = { status: number; body?: object | string; headers?: Record<string, string> } | 'lost';
 
 /** localStorage with a quota, in characters, which may be forbidden. */
 export class FakeStorage {
@@ -68,7 +68,10 @@ export class FakeBrowser {
     this.received.push(JSON.parse(body) as Batch);
     const answer = this.next.shift() ?? this.otherwise;
     if (answer === 'lost') return Promise.reject(new TypeError('network error'));
-    return Promise.resolve(Response.json(answer.body ?? {}, answer));
+    const { body: given = {} } = answer;
+    return Promise.resolve(
+      typeof given === 'string' ? new Response(given, answer) : Response.json(given, answer),
+    );
   };
 }
 
