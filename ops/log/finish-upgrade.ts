@@ -43,29 +43,34 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   const { settings, log } = operator;
   const name = 'ravand-finish-upgrade';
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 1 });
-  const finish = async (
+  const look = async (
     subject: WrittenSubject,
     waitsFor: () => Promise<string[]>,
   ): Promise<Finished> => {
     const to = NEWEST_WRITTEN[subject];
     const from = await readWritten(database, subject);
-    const waits_for = from >= to ? [] : await waitsFor();
-    const advanced = from < to && waits_for.length === 0 && values['dry-run'] !== true;
-    if (advanced) {
-      await recordAudit(database, {
-        ...{ accountId: null, actor: 'operator', action: 'upgrade.finished' },
-        details: { subject, from, to },
-      });
-      await advanceWritten(database, subject);
-    }
-    return { from, to, advanced, waits_for };
+    return { from, to, advanced: false, waits_for: from >= to ? [] : await waitsFor() };
+  };
+  const advance = async (subject: WrittenSubject, { from, to }: Finished): Promise<boolean> => {
+    if (from >= to) return false;
+    await recordAudit(database, {
+      ...{ accountId: null, actor: 'operator', action: 'upgrade.finished' },
+      details: { subject, from, to },
+    });
+    await advanceWritten(database, subject);
+    return true;
   };
   try {
-    const rows = await finish('event-row', async () => obstacles(await readersOf(operator)));
-    const outcomes = await finish('ingest-outcome', async () =>
+    const rows = await look('event-row', async () => obstacles(await readersOf(operator)));
+    const outcomes = await look('ingest-outcome', async () =>
       readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
     );
     const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for])];
+    // All of it or nothing: the release as a whole is new from then on.
+    if (waitsFor.length === 0 && values['dry-run'] !== true) {
+      rows.advanced = await advance('event-row', rows);
+      outcomes.advanced = await advance('ingest-outcome', outcomes);
+    }
     if (values.json === true) print(JSON.stringify({ ...rows, outcomes }));
     else if (waitsFor.length > 0)
       throw new CommandError(`the upgrade cannot be finished yet:\n  ${waitsFor.join('\n  ')}`);

@@ -167,7 +167,9 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
     const traffic = await begin('upgrade finished');
     await sleep(BESIDE);
     const done = await ravand('log', 'finish-upgrade', '--json');
-    expect(JSON.parse(done)).toMatchObject({ from: 1, to: 2, advanced: true });
+    expect(JSON.parse(done)).toMatchObject({
+      ...{ from: 1, to: 2, advanced: true, outcomes: { from: 1, to: 2, advanced: true } },
+    });
     await eventually({ ms: 60_000, waitingFor: 'rows of version 2' }, async () =>
       (await tracesOf(traffic.account)).with > 20 ? true : undefined,
     );
