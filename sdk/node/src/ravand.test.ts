@@ -199,6 +199,29 @@ describe('an answer', () => {
   });
 });
 
+it('batches use connections again', async () => {
+  const { ravand } = make();
+  for (let batch = 0; batch < 10; batch++) {
+    ravand.track(call('e'));
+    await ravand.flush();
+  }
+  expect(host.received).toHaveLength(10);
+  // A connection is free a moment after its answer.
+  expect(host.connections).toBeLessThan(4);
+});
+
+it('in a serverless function what one call could not send is sent by the next', async () => {
+  const { ravand } = make();
+  host.otherwise = () => ({ status: 503 });
+  const first = ravand.track(call('first'));
+  expect(await ravand.flush(50)).toEqual({ sent: 0, pending: 1 });
+  host.otherwise = () => ({ status: 200, body: { status: 'ok' } });
+  withoutJitter();
+  const second = ravand.track(call('second'));
+  expect(await ravand.flush(10_000)).toEqual({ sent: 2, pending: 0 });
+  expect(host.received.at(-1)?.ids).toEqual([first, second]);
+});
+
 describe('the queue', () => {
   it('drops the oldest when it is full, counts it and says so', async () => {
     const { ravand, errors, rejected } = make({ maxQueue: 2, flushAt: 100 });

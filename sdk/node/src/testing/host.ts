@@ -18,6 +18,8 @@ export type HostAnswer =
 export interface TestHost {
   url: string;
   received: Received[];
+  /** That clients opened. */
+  connections: number;
   /** For the next requests, in order. */
   next: HostAnswer[];
   /** For all other requests. */
@@ -53,10 +55,12 @@ export async function startHost(): Promise<TestHost> {
       response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
     });
   });
+  server.on('connection', () => host.connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const host: TestHost = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received: [],
+    connections: 0,
     next: [],
     otherwise: accepted,
     close: () => {
