@@ -17,7 +17,8 @@ export async function serveShop(ready: Ready, { checkout }: CommandContext): Pro
     .replaceAll('WRITE_KEY', ready.demo.write_key);
   const site = await openShopSite(shopPage(snippet));
   print(`the shop: ${site.url}`);
-  print(`its events, in the panel: ${ready.panel_url} (${ready.demo.member.email})`);
+  const { email, password } = ready.demo.member;
+  print(`its events: ${ready.panel_url}/live, sign in as ${email} with ${password}`);
   print('Ctrl-C ends it');
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve());
