@@ -237,12 +237,7 @@ export default defineConfig(
     },
   },
   {
-    files: [
-      '*.config.ts',
-      '*.config.js',
-      'panel/*.config.ts',
-      'sdk/browser/src/index.ts',
-    ],
+    files: ['*.config.ts', '*.config.js', 'panel/*.config.ts', 'sdk/browser/src/index.ts'],
     rules: { 'import-x/no-default-export': 'off' },
   },
 );
