@@ -43,6 +43,7 @@ const GIVEN: readonly string[] = [
   'SPOOL_DIR',
   'EXPORT_DIR',
   'PANEL_DIR',
+  'SDK_DIR',
 ];
 
 /** Every service of an installation, from the topology and the settings that it reads. */
