@@ -55,14 +55,15 @@ describe('page views', () => {
     await page.evaluate(() => {
       (globalThis as ShopWindow).location.hash = '#/route';
     });
-    await page.waitForTimeout(50);
-    expect(await views(page)).toEqual([
-      ['/', ''],
-      ['/a#part', '/'],
-      ['/b?x=1', '/a#part'],
-      ['/a#part', '/b?x=1'],
-      ['/a#/route', '/a#part'],
-    ]);
+    await expect
+      .poll(() => views(page))
+      .toEqual([
+        ['/', ''],
+        ['/a#part', '/'],
+        ['/b?x=1', '/a#part'],
+        ['/a#part', '/b?x=1'],
+        ['/a#/route', '/a#part'],
+      ]);
     expect(named(undefined)[1]?.context.page.title).toBe('عنوان الف');
   });
 
