@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { migratedDatabase } from '../../platform/postgres/testing/migrated-database.ts';
+import { finishUpgrade } from './finish-upgrade.ts';
 import { obstacles, readersBehind, type Readers } from './obstacles.ts';
 
 const READY: Readers = {
@@ -49,5 +51,32 @@ describe('the end of an upgrade', () => {
     expect(readersBehind(of('q.0.2.0.rows-2'), 'ingest-outcome')).toEqual([
       'quality-sink has a member of an older release at /10.0.0.4, which reads outcomes up to version 1: upgrade it',
     ]);
+  });
+});
+
+describe('the versions that are written', () => {
+  const none = () => Promise.resolve([]);
+  const waiting = { from: 1, to: 2, advanced: false, waits_for: [] };
+  const finished = { ...waiting, advanced: true };
+
+  it('advance together, or not while readers of one of them are missing', async () => {
+    const { database, close } = await migratedDatabase(['0001', '0002', '0012', '0026', '0079']);
+    await database.query('UPDATE written_schemas SET version = 1');
+    const behind = () => Promise.resolve(['relays has a member of an older release']);
+    const blocked = { isDryRun: false, waitsFor: { 'event-row': behind, 'ingest-outcome': none } };
+    expect(await finishUpgrade(database, blocked)).toEqual({
+      'event-row': { ...waiting, waits_for: await behind() },
+      'ingest-outcome': waiting,
+    });
+    const free = { 'event-row': none, 'ingest-outcome': none };
+    expect(await finishUpgrade(database, { isDryRun: true, waitsFor: free })).toEqual({
+      ...{ 'event-row': waiting, 'ingest-outcome': waiting },
+    });
+    expect(await finishUpgrade(database, { isDryRun: false, waitsFor: free })).toEqual({
+      ...{ 'event-row': finished, 'ingest-outcome': finished },
+    });
+    const { rows } = await database.query('SELECT version FROM written_schemas');
+    expect(rows).toEqual([{ version: 2 }, { version: 2 }]);
+    await close();
   });
 });

@@ -12,7 +12,7 @@ import {
   WRITTEN_POLL_MS,
   type WrittenSubject,
 } from '../../platform/log/written-schemas.ts';
-import { connectPostgres } from '../../platform/postgres/pool.ts';
+import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { columnsOf } from '../../projections/events/insert-batch.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { CONSUMER_GROUPS, TOPIC } from '../../schemas/topology.ts';
@@ -43,34 +43,17 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   const { settings, log } = operator;
   const name = 'ravand-finish-upgrade';
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 1 });
-  const look = async (
-    subject: WrittenSubject,
-    waitsFor: () => Promise<string[]>,
-  ): Promise<Finished> => {
-    const to = NEWEST_WRITTEN[subject];
-    const from = await readWritten(database, subject);
-    return { from, to, advanced: false, waits_for: from >= to ? [] : await waitsFor() };
-  };
-  const advance = async (subject: WrittenSubject, { from, to }: Finished): Promise<boolean> => {
-    if (from >= to) return false;
-    await recordAudit(database, {
-      ...{ accountId: null, actor: 'operator', action: 'upgrade.finished' },
-      details: { subject, from, to },
-    });
-    await advanceWritten(database, subject);
-    return true;
-  };
   try {
-    const rows = await look('event-row', async () => obstacles(await readersOf(operator)));
-    const outcomes = await look('ingest-outcome', async () =>
-      readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
-    );
+    const isDryRun = values['dry-run'] === true;
+    const { 'event-row': rows, 'ingest-outcome': outcomes } = await finishUpgrade(database, {
+      isDryRun,
+      waitsFor: {
+        'event-row': async () => obstacles(await readersOf(operator)),
+        'ingest-outcome': async () =>
+          readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
+      },
+    });
     const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for])];
-    // All of it or nothing: the release as a whole is new from then on.
-    if (waitsFor.length === 0 && values['dry-run'] !== true) {
-      rows.advanced = await advance('event-row', rows);
-      outcomes.advanced = await advance('ingest-outcome', outcomes);
-    }
     if (values.json === true) print(JSON.stringify({ ...rows, outcomes }));
     else if (waitsFor.length > 0)
       throw new CommandError(`the upgrade cannot be finished yet:\n  ${waitsFor.join('\n  ')}`);
@@ -82,6 +65,40 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   } finally {
     await database.end();
   }
+}
+
+/**
+ * Advances every subject, or none while any of them waits for something: the release as a whole is
+ * new from then on.
+ * @param options what must happen first, one sentence each; asked only where there is something to do
+ */
+export async function finishUpgrade(
+  database: Pick<Database, 'query'>,
+  options: { isDryRun: boolean; waitsFor: Record<WrittenSubject, () => Promise<string[]>> },
+): Promise<Record<WrittenSubject, Finished>> {
+  const look = async (subject: WrittenSubject): Promise<Finished> => {
+    const to = NEWEST_WRITTEN[subject];
+    const from = await readWritten(database, subject);
+    const waits_for = from >= to ? [] : await options.waitsFor[subject]();
+    return { from, to, advanced: false, waits_for };
+  };
+  const found = {
+    'event-row': await look('event-row'),
+    'ingest-outcome': await look('ingest-outcome'),
+  };
+  const all = Object.values(found);
+  if (options.isDryRun || all.some(({ waits_for }) => waits_for.length > 0)) return found;
+  for (const subject of ['event-row', 'ingest-outcome'] as const) {
+    const { from, to } = found[subject];
+    if (from >= to) continue;
+    await recordAudit(database, {
+      ...{ accountId: null, actor: 'operator', action: 'upgrade.finished' },
+      details: { subject, from, to },
+    });
+    await advanceWritten(database, subject);
+    found[subject].advanced = true;
+  }
+  return found;
 }
 
 function sentence(what: string, { from, to, advanced }: Finished): string {
