@@ -70,7 +70,7 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
 /**
  * Advances every subject, or none while any of them waits for something: the release as a whole is
  * new from then on.
- * @param options what must happen first, one sentence each; asked only where there is something to do
+ * @param options what must happen first, one sentence each; asked only where there is work to do
  */
 export async function finishUpgrade(
   database: Pick<Database, 'query'>,
