@@ -131,6 +131,8 @@ describe('saved reports', () => {
     const reports = savedReportStore(store);
     const first = await reports.create(author(), draft);
     await reports.create(author(), { ...draft, name: 'y' });
+    // The clock of PGlite has milliseconds: the change that follows may be in the same one.
+    await store.query(`UPDATE saved_reports SET updated_at = updated_at - interval '1 s'`, []);
     await reports.replace({ ...author(), isAdmin: false }, { ...draft, id: first ?? 0, name: 'z' });
     const listed = await reports.list(accountId);
     expect(listed.map(({ name }) => name)).toEqual(['z', 'y']);
