@@ -7,4 +7,6 @@ export interface Caller {
   permissions: readonly Permission[];
   /** Of audit lines: `key:ID` or `member:ID`. */
   actor: string;
+  /** Messages a minute that the account may send; null: as many as any; absent: not read yet. */
+  messageLimit?: number | null;
 }

@@ -64,7 +64,7 @@ function host(
         kind: 'key',
         key: {
           ...{ keyId: 7, accountId: options.accountId ?? 3, role: 'admin', expiresAt: Infinity },
-          ...{ revoked: false, accountActive: true, ipAllow: [] },
+          ...{ revoked: false, accountActive: true, ipAllow: [], messageLimit: null },
         },
       }),
     chargeBudget: () => Promise.resolve(1),

@@ -23,10 +23,13 @@ interface Given {
   answer?: TransactionalAnswer;
   isOn?: boolean;
   checkRate?: Services['messages']['checkRate'];
+  /** Of the account, as it is read with the key. */
+  messageLimit?: number | null;
 }
 
 /** The host, with a sender that answers so. */
-function host({ answer, isOn = true, checkRate = () => Promise.resolve({}) }: Given = {}) {
+function host(given: Given = {}) {
+  const { answer, isOn = true, checkRate = () => Promise.resolve({}), messageLimit = null } = given;
   const sent: object[] = [];
   const on = {
     ...{ segments: true, analytics: true, ingest: true, asyncExports: true },
@@ -36,7 +39,7 @@ function host({ answer, isOn = true, checkRate = () => Promise.resolve({}) }: Gi
     trustedProxies: [],
     services: {
       ...{ log, features: decideFeatures({ ...on, transactional: isOn }), budgetPerMinute: 600 },
-      resolveToken: () => Promise.resolve({ kind: 'key', key: KEY }),
+      resolveToken: () => Promise.resolve({ kind: 'key', key: { ...KEY, messageLimit } }),
       chargeBudget: () => Promise.resolve(1),
       openRequests: new OpenRequests(32),
       messages: {
@@ -151,8 +154,8 @@ describe('the rate limit of an account (management 8.2)', () => {
   ];
 
   it('is on every answer, and refuses what exceeds it', async () => {
-    const { checkRate } = await limited(3);
-    const { post } = host({ checkRate });
+    const { checkRate } = await limited(null);
+    const { post } = host({ checkRate, messageLimit: 3 });
     const answers = [
       ...[await post(), await post('{'), await post(VALID)],
       ...[await post(), await post('{')],
@@ -172,35 +175,35 @@ describe('the rate limit of an account (management 8.2)', () => {
     expect(refused?.body).toEqual({ error: 'rate limit exceeded: 3 requests per minute' });
     expect(refused?.headers['retry-after']).toBe('60');
     const failing = host({
-      checkRate: (await limited(9)).checkRate,
+      ...{ checkRate, messageLimit: 12 },
       answer: { kind: 'unavailable' },
     });
-    expect(limitsIn((await failing.post()).headers)).toEqual(['9', '8']);
+    expect(limitsIn((await failing.post()).headers)).toEqual(['12', '6']);
   });
 
   it('is counted by account and calendar minute', async () => {
     const { checkRate, counters } = await limited(100);
-    for (const at of [0, 59_999, 60_000]) await checkRate(3, at);
-    await checkRate(4, 0);
+    for (const at of [0, 59_999, 60_000]) await checkRate({ accountId: 3 }, at);
+    await checkRate({ accountId: 4 }, 0);
     expect([...counters.values()]).toEqual([2, 1]);
   });
 
   it('is that of the installation for an account without one, and none by default', async () => {
-    expect(
-      (await (await limited(null, { defaultLimit: 5 })).checkRate(3, 0)).headers,
-    ).toBeDefined();
+    const withDefault = await limited(null, { defaultLimit: 5 });
+    for (const caller of [{ accountId: 3 }, { accountId: 3, messageLimit: null }])
+      expect(limitsIn((await withDefault.checkRate(caller, 0)).headers ?? {})[0]).toBe('5');
     for (const { checkRate, counters } of [
       await limited(null),
       await limited(0, { defaultLimit: 5 }),
     ]) {
-      expect(await checkRate(3, 0)).toEqual({});
+      expect(await checkRate({ accountId: 3 }, 0)).toEqual({});
       expect(counters.size).toBe(0);
     }
   });
 
   it('lets requests pass while it cannot be counted', async () => {
     const { checkRate } = await limited(1, { isDown: true });
-    const { post } = host({ checkRate });
+    const { post } = host({ checkRate, messageLimit: 1 });
     for (let time = 0; time < 3; time++) {
       const { status, headers } = await post();
       expect([status, ...limitsIn(headers)]).toEqual([200, undefined, undefined]);

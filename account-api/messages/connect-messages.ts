@@ -106,7 +106,7 @@ export function connectMessages(options: MessagesOptions): {
 function stageTimes(registry: Registry): TransactionalPorts['measured'] {
   const times = metricsOf(registry).histogram(
     'ravand_transactional_stage_seconds',
-    'What messages of POST /v1/messages waited for: template (with others, for its newest version), reserve (the idempotency key), resolve (the rest of looking the recipient up, which begins with reserve), prepare (rendering), open (recording the attempt), call (the provider), complete (storing the result).',
+    'What messages of POST /v1/messages waited for: template (its newest version), resolve (looking the recipient up), prepare (rendering), open (reserving the idempotency key and recording the attempt), call (the provider), complete (storing the result).',
     { buckets: [0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 1, 5, 30], labels: ['stage'] },
   );
   for (const stage of STAGES) times.zero({ stage });

@@ -5,12 +5,6 @@ import { TemplateStore } from '../../messaging/templates/template-store.ts';
 import type { TemplateVersion } from '../../messaging/templates/template.ts';
 
 /**
- * Between two statements, ms: messages that wait for one look-up go on together, so that they share
- * all later statements and jobs of the renderer, too.
- */
-const INTERVAL_MS = 25;
-
-/**
  * The newest version of a template of an account; undefined when it has no such template. Which one
  * is the newest is read with each request, for concurrent ones in one statement; contents are kept.
  */
@@ -18,21 +12,18 @@ export function newestTemplates(
   database: Pick<Database, 'query'>,
 ): (accountId: number, templateId: number) => Promise<TemplateVersion | undefined> {
   const contents = new CachedTemplates(new TemplateStore(database));
-  const newest = new BatchedLookup(
-    async (ids: number[]) => {
-      const { rows } = await database.query<{ id: string; account_id: string; version: number }>(
-        'SELECT id, account_id, version FROM message_templates WHERE id = ANY($1::bigint[])',
-        [ids],
-      );
-      return new Map(
-        rows.map(({ id, account_id, version }) => [
-          Number(id),
-          { accountId: Number(account_id), version },
-        ]),
-      );
-    },
-    { intervalMs: INTERVAL_MS },
-  );
+  const newest = new BatchedLookup(async (ids: number[]) => {
+    const { rows } = await database.query<{ id: string; account_id: string; version: number }>(
+      'SELECT id, account_id, version FROM message_templates WHERE id = ANY($1::bigint[])',
+      [ids],
+    );
+    return new Map(
+      rows.map(({ id, account_id, version }) => [
+        Number(id),
+        { accountId: Number(account_id), version },
+      ]),
+    );
+  });
   return async (accountId, templateId) => {
     const head = await newest.find(templateId);
     return head?.accountId === accountId ? contents.version(templateId, head.version) : undefined;

@@ -67,7 +67,7 @@ export const messageRoutes: readonly Route[] = [
     coded: [],
     timeout: TIMEOUT.most,
     schemas: { request: MessageDraft, response: Message, status: 200 },
-    admit: ({ caller, now }, { messages }) => messages.checkRate(caller.accountId, now),
+    admit: ({ caller, now }, { messages }) => messages.checkRate(caller, now),
     handler: sendMessage,
   },
 ];

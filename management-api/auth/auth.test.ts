@@ -22,6 +22,7 @@ const key: StoredKey = {
   expiresAt: NOW + 1,
   revoked: false,
   accountActive: true,
+  messageLimit: null,
   ipAllow: [],
 };
 

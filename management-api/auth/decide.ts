@@ -14,6 +14,8 @@ export interface StoredKey {
   accountActive: boolean;
   /** Addresses and CIDR ranges; empty allows all. */
   ipAllow: readonly string[];
+  /** Messages a minute that the account may send; null: as many as any account. */
+  messageLimit: number | null;
 }
 
 /**
@@ -70,6 +72,7 @@ export function admit(resolved: Resolved, now: number): Admission {
         role: key.role,
         permissions: effectivePermissions(key.role),
         actor: `key:${key.keyId}`,
+        messageLimit: key.messageLimit,
       };
       return { ok: true, caller, ipAllow: key.ipAllow };
     }

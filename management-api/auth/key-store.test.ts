@@ -16,6 +16,7 @@ let resolve: ResolveToken;
 const row = {
   ...{ hash: hash('sha256', KNOWN, 'hex'), key_id: '7', account_id: '3', role: 'viewer' },
   ...{ expires_at: new Date(0), revoked: false, active: true, ip_allow: [] },
+  message_limit: 600,
 };
 const database = {
   query: async (_sql: string, [digests]: [Buffer[]]) => {
@@ -37,7 +38,8 @@ beforeEach(() => {
 
 describe('the look-up of management keys', () => {
   it('reads a known key on every request, so a revocation applies at once', async () => {
-    expect(await resolve(KNOWN)).toMatchObject({ kind: 'key', key: { keyId: 7 } });
+    const key = { keyId: 7, messageLimit: 600 };
+    expect(await resolve(KNOWN)).toMatchObject({ kind: 'key', key });
     exists = false;
     expect(await resolve(KNOWN)).toEqual({ kind: 'unknown' });
   });

@@ -14,6 +14,7 @@ const KEY: StoredKey = {
   expiresAt: Infinity,
   revoked: false,
   accountActive: true,
+  messageLimit: null,
   ipAllow: [],
 };
 const ON = {

@@ -31,7 +31,7 @@ function build() {
         kind: 'key',
         key: {
           ...{ keyId: 7, accountId: 3, role: 'admin', expiresAt: Infinity },
-          ...{ revoked: false, accountActive: true, ipAllow: [] },
+          ...{ revoked: false, accountActive: true, ipAllow: [], messageLimit: null },
         },
       }),
     chargeBudget: () => Promise.resolve(1),

@@ -7,7 +7,7 @@ import type { Resolved, WantedRecipient } from './resolved.ts';
  * Recipients that are looked up together, and groups of them at a time. ClickHouse needs some ms of
  * a core for a group, whether of one recipient or of many.
  */
-const GROUP = { max: 100, concurrency: 2, intervalMs: 20 };
+const GROUP = { max: 100, concurrency: 2, intervalMs: 10 };
 /** Longest look-up, ms. */
 const LIMIT_MS = 8000;
 

@@ -62,9 +62,13 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 let keys = 0;
 let fences = 0;
 
+/** Of an e-mail the key is reserved before it is rendered. */
+const CHANNELS = ['sms', 'sms', 'email'] as const;
+
 /** One idempotency key, and every process that ever served a request with it. */
 class World {
   readonly key = `order-${++keys}`;
+  readonly channel = CHANNELS[keys % CHANNELS.length] ?? 'sms';
   readonly provider: ModelProvider;
   readonly processes: GatedProcess[] = [];
   readonly answers: { answer: TransactionalAnswer; calls: CallFate[] }[] = [];
@@ -86,7 +90,7 @@ class World {
     const store = new TransactionalStore(postgres.database, times);
     const sender = new TransactionalSender(gatedPorts(process, this.#ports(store, calls)));
     const request = {
-      ...{ accountId: 1, userId: 'u', templateId: 5, channel: 'sms' as const, vars: {} },
+      ...{ accountId: 1, userId: 'u', templateId: 5, channel: this.channel, vars: {} },
       ...{ category: 'transactional' as const, idempotencyKey: this.key, receivedAt: 0 },
     };
     void sender.send(request).then((answer) => this.answers.push({ answer, calls }));
@@ -127,7 +131,7 @@ class World {
     const targets = [{ kind: 'phone' as const, number: '+989120000000' }];
     return {
       store,
-      template: () => Promise.resolve(TEMPLATE),
+      template: () => Promise.resolve({ ...TEMPLATE, channel: this.channel }),
       resolve: () =>
         Promise.resolve({
           ...{ canonical: 'u', identityRevision: 0, names: ['u'], profile: {} },
@@ -137,7 +141,7 @@ class World {
       sender: () =>
         Promise.resolve({
           provider: {
-            ...{ channel: 'sms', name: 'model', isIdempotent: this.#isIdempotent },
+            ...{ channel: this.channel, name: 'model', isIdempotent: this.#isIdempotent },
             send: () => {
               calls.push(this.next);
               return Promise.resolve(this.provider.call(this.next));

@@ -30,10 +30,8 @@ export type TransactionalAnswer =
   /** Nothing was handed over, and the key is free. */
   | { kind: 'unavailable' };
 
-/** What a message waits for, one after the other; `resolve` begins with `reserve`. */
-export const STAGES = [
-  ...(['template', 'reserve', 'resolve', 'prepare', 'open', 'call', 'complete'] as const),
-] as const;
+/** What a message waits for, one after the other. */
+export const STAGES = ['template', 'resolve', 'prepare', 'open', 'call', 'complete'] as const;
 export type Stage = (typeof STAGES)[number];
 
 type Ledger = Pick<TransactionalStore, 'reserve' | 'open' | 'unopen' | 'release' | 'complete'>;

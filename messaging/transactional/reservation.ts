@@ -17,3 +17,10 @@ export interface Reservation extends Fenced {
    */
   openedWith: string;
 }
+
+/**
+ * What providers have of a message whose key is released: `none` of it; perhaps a `call` of this
+ * holder, or of a former one; or nothing of this holder, which called none, and what the key says
+ * of a `former` one.
+ */
+export type Handed = 'none' | 'call' | 'former';

@@ -7,8 +7,10 @@ import type { Prepared } from '../delivery/prepare-messages.ts';
 import type { Resolved } from '../recipients/resolved.ts';
 import type { OpenSender } from '../senders/senders.ts';
 import { DEFAULT_SETTINGS } from '../settings/settings.ts';
+import { namedVariables } from '../templates/named-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { TransactionalPorts, TransactionalRequest } from './ports.ts';
+import type { Reservation } from './reservation.ts';
 import { timed } from './timed.ts';
 
 /**
@@ -43,43 +45,57 @@ export interface MessageEnd {
 
 interface ReadyMessage {
   sender: OpenSender;
+  template: TemplateVersion;
   resolved: Resolved;
   prepared: Extract<Prepared, { kind: 'ready' }>;
 }
 
-type NotReady = Pick<MessageEnd, 'status' | 'reason'> & { personId?: string };
+/** `problem`: why it could not be rendered. */
+type NotReady = Pick<MessageEnd, 'status' | 'reason'> & { personId?: string; problem?: string };
+
+type Decided = ReadyMessage | NotReady | typeof LATER;
+
+/** The first attempt, before the key is reserved. */
+export interface FirstAttempt {
+  /** Undefined: it is decided once the key is reserved. */
+  decided: Promise<Decided> | undefined;
+  /** By what the reservation has recorded it; empty: it has not. */
+  openedAs: string;
+}
 
 /**
- * Sends one reserved message: decides, renders, records the attempt and calls the provider, again
- * and again while the provider certainly did not take it. Rejects when a store does, before the
- * attempt is recorded or while it is being recorded; nothing was handed over by this holder then.
+ * Sends one message: decides, renders, records the attempt and calls the provider, again and again
+ * while the provider certainly did not take it. Rejects when a store does, before the attempt is
+ * recorded or while it is being recorded; nothing was handed over by this holder then.
  */
 export class MessageAttempts {
   readonly #ports: TransactionalPorts;
   readonly #request: TransactionalRequest;
   readonly #template: TemplateVersion | undefined;
-  /** Looked up while the key was being reserved. */
-  #resolved: Promise<Resolved> | undefined;
   readonly #fence: number;
+  readonly #began: number;
+  /** Looked up while the key is being reserved. */
+  #resolved: Promise<Resolved> | undefined;
   #attempts = 0;
   /** What the last call was. */
   #called: Partial<MessageEnd> = {};
   /** The sender that may have the message: whatever comes, it is not certainly unsent. */
-  #lostWith: string;
+  #lostWith = '';
 
   constructor(options: {
     ports: TransactionalPorts;
     request: TransactionalRequest;
     template: TemplateVersion | undefined;
-    resolved: Promise<Resolved> | undefined;
-    reservation: { fence: number; openedWith: string };
+    fence: number;
   }) {
     this.#ports = options.ports;
     this.#request = options.request;
     this.#template = options.template;
-    this.#resolved = options.resolved;
-    this.#fence = options.reservation.fence;
-    this.#lostWith = options.reservation.openedWith;
+    this.#fence = options.fence;
+    this.#began = options.ports.now();
+    const { template, request } = options;
+    if (template?.channel === request.channel) this.#resolved = this.#resolve(template);
+    this.#resolved?.catch(() => undefined);
   }
 
   /** A provider may have the message. */
@@ -87,9 +103,27 @@ export class MessageAttempts {
     return this.#lostWith !== '';
   }
 
-  async run(): Promise<Ending> {
+  /**
+   * The first attempt, and by what the key is to be reserved. It is decided and rendered before
+   * that: then the reservation records it too, and of two requests with one key the loser's work is
+   * thrown away. Not an e-mail: rendering it stores to whom its tokens belong, which only the holder
+   * of the key knows. Never rejects.
+   */
+  async first(): Promise<FirstAttempt> {
+    if (this.#request.channel === 'email') return { decided: undefined, openedAs: '' };
+    const decided = this.#decide();
+    const ready = await decided.catch(() => LATER);
+    const isReady = ready !== LATER && 'sender' in ready;
+    return { decided, openedAs: isReady ? identityOf(ready.sender) : '' };
+  }
+
+  /** @param reservation of the key, under the fence */
+  async run(first: FirstAttempt, { openedWith }: Pick<Reservation, 'openedWith'>): Promise<Ending> {
+    this.#lostWith = openedWith;
+    // What a former holder opened stays as that one recorded it.
+    const isOpened = first.openedAs !== '' && !this.isLost;
     try {
-      return await this.#run();
+      return await this.#run(first.decided, isOpened);
     } catch (error) {
       // A call of this holder may have arrived: the request cannot be said to have done nothing.
       if (this.isLost && this.#attempts > 0) return this.#finish(UNKNOWN, this.#called);
@@ -97,31 +131,35 @@ export class MessageAttempts {
     }
   }
 
-  async #run(): Promise<Ending> {
+  async #run(first: Promise<Decided> | undefined, isFirstOpened: boolean): Promise<Ending> {
     const { now, random, wait } = this.#ports;
-    const began = now();
     for (let attempt = 0; ; attempt++) {
-      const ready = await this.#decide();
+      const ready = await ((attempt === 0 ? first : undefined) ?? this.#decide());
+      this.#report(ready);
       if (ready === LATER)
         return this.isLost
           ? this.#finish(UNKNOWN, this.#called)
           : { kind: 'gave_up', attempts: this.#attempts };
       if ('status' in ready) return this.#finish(this.isLost ? UNKNOWN : ready, ready);
-      const identity = identityOf(ready.sender);
       if (!this.#mayCall(ready.sender)) return this.#finish(UNKNOWN, of(ready));
-      if (!(await timed(this.#ports, 'open', this.#ports.store.open(this.#key, identity))))
+      if (!(attempt === 0 && isFirstOpened) && !(await this.#open(ready.sender)))
         return { kind: 'superseded', attempts: this.#attempts };
-      const delivery = await this.#call(ready, began);
+      const delivery = await this.#call(ready);
       const ending = this.#endOf(delivery, ready);
       if (ending) return ending;
       const afterMs = delivery.status === 'retry' ? delivery.afterMs : undefined;
       const backoff = backoffDelay({ ...BACKOFF, attempt, random: random() });
       const pause = Math.max(backoff, afterMs ?? 0);
-      if (now() + pause - began > RETRY_MS) return this.#giveUp(ready);
+      if (now() + pause - this.#began > RETRY_MS) return this.#giveUp(ready);
       // Failing, it may take effect later: nothing may be called under this reservation any more.
       if (!this.isLost) await this.#ports.store.unopen(this.#key);
       await wait(pause);
     }
+  }
+
+  #open(sender: OpenSender): Promise<boolean> {
+    const { store } = this.#ports;
+    return timed(this.#ports, 'open', store.open(this.#key, identityOf(sender)));
   }
 
   get #key() {
@@ -135,14 +173,19 @@ export class MessageAttempts {
     return sender.provider.isIdempotent && this.#lostWith === identityOf(sender);
   }
 
-  async #decide(): Promise<ReadyMessage | NotReady | typeof LATER> {
-    const { accountId, userId, channel, category } = this.#request;
+  #resolve({ content }: TemplateVersion): Promise<Resolved> {
+    const { accountId, userId, channel } = this.#request;
+    const recipient = { accountId, channel, personId: userId, userId };
+    return this.#ports.resolve({ ...recipient, variables: namedVariables(content) });
+  }
+
+  async #decide(): Promise<Decided> {
+    const { accountId, channel, category } = this.#request;
     const template = this.#template;
     if (template?.channel !== channel) return { status: 'skipped', reason: 'unknown_template' };
     const sender = await this.#ports.sender(accountId, channel);
     if (!sender) return { status: 'skipped', reason: 'channel_not_configured' };
-    const resolving =
-      this.#resolved ?? this.#ports.resolve({ accountId, channel, personId: userId, userId });
+    const resolving = this.#resolved ?? this.#resolve(template);
     // Another attempt looks the recipient up again.
     this.#resolved = undefined;
     const resolved = await timed(this.#ports, 'resolve', resolving);
@@ -151,9 +194,10 @@ export class MessageAttempts {
     const decision = decideSend(resolved, context);
     if (decision.kind === 'skip') return { status: 'skipped', reason: decision.reason, personId };
     const prepared = await this.#prepare(template, sender, resolved);
-    if (prepared.kind === 'ready') return { sender, resolved, prepared };
+    if (prepared.kind === 'ready') return { sender, template, resolved, prepared };
     if (prepared.kind === 'later') return LATER;
-    return { status: prepared.status, reason: prepared.reason, personId };
+    const { status, reason } = prepared;
+    return { status, reason, personId, ...('detail' in prepared && { problem: prepared.detail }) };
   }
 
   async #prepare(
@@ -170,19 +214,25 @@ export class MessageAttempts {
     });
     const [prepared] = await timed(this.#ports, 'prepare', preparing);
     if (!prepared) throw new Error('a message was not prepared');
-    const { reports } = this.#ports;
-    if (prepared.kind === 'ready') reports.missing(template, prepared.missing);
-    else if (prepared.kind === 'finish' && prepared.status === 'failed')
-      reports.problem(new Error(prepared.detail), { accountId, code: 'render_failed' });
     return prepared;
   }
 
-  async #call(ready: ReadyMessage, began: number): Promise<Delivery> {
+  /** What rendering showed; nothing of a request whose key somebody else has. */
+  #report(decided: Decided): void {
+    const { reports } = this.#ports;
+    const { accountId } = this.#request;
+    if (decided === LATER) return;
+    if ('sender' in decided) reports.missing(decided.template, decided.prepared.missing);
+    else if (decided.problem !== undefined)
+      reports.problem(new Error(decided.problem), { accountId, code: 'render_failed' });
+  }
+
+  async #call(ready: ReadyMessage): Promise<Delivery> {
     const { sender, prepared } = ready;
     const { now, reports } = this.#ports;
     const { accountId, channel, userId } = this.#request;
     const calledAt = now();
-    const signal = AbortSignal.timeout(Math.max(1, LIMIT_MS - (calledAt - began)));
+    const signal = AbortSignal.timeout(Math.max(1, LIMIT_MS - (calledAt - this.#began)));
     const delivering = deliver(sender.provider, prepared.messages, { signal });
     const delivery = await timed(this.#ports, 'call', delivering);
     this.#attempts += delivery.calls;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   migratedDatabase,
   type MigratedDatabase,
@@ -41,6 +41,8 @@ interface Given {
   hasSender?: boolean;
   isIdempotent?: boolean;
   isBroken?: boolean;
+  channel?: 'sms' | 'email';
+  resolve?: TransactionalPorts['resolve'];
   store?: Partial<TransactionalPorts['store']>;
   prepared?: Awaited<ReturnType<TransactionalPorts['prepare']>>[number];
 }
@@ -52,7 +54,8 @@ function given(of: Given = {}) {
   const { answers = [accepted], isIdempotent = false, hasSender = true } = of;
   const times = { staleMs: 60_000, retentionMs: 1e9 };
   const store = new TransactionalStore(postgres.database, times);
-  const seen = { calls: 0, waits: [] as number[], reports: [] as string[] };
+  const seen = { calls: 0, waits: [] as number[], reports: [] as string[], steps: [] as string[] };
+  const { channel = 'sms' } = of;
   let clock = 1000;
   const report =
     (name: string) =>
@@ -60,15 +63,20 @@ function given(of: Given = {}) {
       seen.reports.push(`${name} ${JSON.stringify(values)}`);
   const ports: TransactionalPorts = {
     store: {
-      reserve: (key) => store.reserve(key),
-      open: (key, as) => store.open(key, as),
+      reserve: (key, as) => {
+        seen.steps.push(`reserve ${as}`);
+        return of.store?.reserve?.(key, as) ?? store.reserve(key, as);
+      },
+      open: (key, as) => {
+        seen.steps.push(`open ${as}`);
+        return of.store?.open?.(key, as) ?? store.open(key, as);
+      },
       unopen: (key) => store.unopen(key),
-      release: (key, how) => store.release(key, how),
-      complete: (completion) => store.complete(completion),
-      ...of.store,
+      release: (key, handed) => store.release(key, handed),
+      complete: (completion) => of.store?.complete?.(completion) ?? store.complete(completion),
     },
     template: () => Promise.resolve('template' in of ? of.template : TEMPLATE),
-    resolve: () => Promise.resolve({ ...RESOLVED, ...of.resolved }),
+    resolve: of.resolve ?? (() => Promise.resolve({ ...RESOLVED, ...of.resolved })),
     sender: () =>
       Promise.resolve(
         hasSender
@@ -76,6 +84,7 @@ function given(of: Given = {}) {
               provider: {
                 ...{ channel: 'sms', name: 'model', isIdempotent },
                 send: () => {
+                  seen.steps.push('call');
                   const next = answers[Math.min(seen.calls++, answers.length - 1)];
                   return Promise.resolve(next ?? accepted);
                 },
@@ -86,16 +95,17 @@ function given(of: Given = {}) {
             }
           : undefined,
       ),
-    prepare: ({ messages }) =>
-      Promise.resolve(
-        messages.map(
-          ({ messageId }) =>
-            of.prepared ?? {
-              ...{ kind: 'ready', addressHash: 'h', missing: [] },
-              messages: [{ messageId, to: NUMBER, content: CONTENT, expiresAt: 0 }],
-            },
-        ),
-      ),
+    prepare: ({ messages }) => {
+      seen.steps.push('prepare');
+      const prepared = messages.map(
+        ({ messageId }) =>
+          of.prepared ?? {
+            ...{ kind: 'ready' as const, addressHash: 'h', missing: [] },
+            messages: [{ messageId, to: NUMBER, content: CONTENT, expiresAt: 0 }],
+          },
+      );
+      return Promise.resolve(prepared);
+    },
     reports: {
       ...{ dead: report('dead'), broken: report('broken'), working: report('working') },
       ...{ missing: () => undefined, problem: (error, { code }) => report('problem')(code) },
@@ -114,10 +124,10 @@ function given(of: Given = {}) {
   const idempotencyKey = `order-${++keys}`;
   const send = () =>
     sender.send({
-      ...{ accountId: 1, userId: 'u', templateId: 5, channel: 'sms', vars: {} },
+      ...{ accountId: 1, userId: 'u', templateId: 5, channel, vars: {} },
       ...{ category: 'transactional', idempotencyKey, receivedAt: 1000 },
     });
-  return { send, seen, sender, messageId: `t1.${idempotencyKey}` };
+  return { send, seen, sender, store, messageId: `t1.${idempotencyKey}` };
 }
 
 describe('a transactional message', () => {
@@ -231,7 +241,7 @@ describe('a transactional message', () => {
     const { send, seen } = given({ prepared });
     expect(await send()).toEqual({ kind: 'unavailable' });
     expect(await send()).toEqual({ kind: 'unavailable' });
-    expect(seen).toEqual({ calls: 0, waits: [], reports: [] });
+    expect(seen).toMatchObject({ calls: 0, waits: [], reports: [] });
   });
 
   it('is given up when the sender is refused, and says so', async () => {
@@ -275,15 +285,69 @@ describe('a transactional message', () => {
     expect(seen.calls).toBe(1);
   });
 
-  it('is not sent when its attempt cannot be recorded', async () => {
-    const { send, seen } = given({ store: { open: () => Promise.reject(new Error('down')) } });
+  it('is not sent when its attempt cannot be recorded, and its key is free', async () => {
+    let isUp = false;
+    const { send, seen, store } = given({
+      store: {
+        // It takes effect, and the answer is lost.
+        reserve: async (key, as) => {
+          const reserved = await store.reserve(key, as);
+          if (!isUp) throw new Error('down');
+          return reserved;
+        },
+      },
+    });
     expect(await send()).toEqual({ kind: 'unavailable' });
     expect([seen.calls, seen.reports]).toEqual([0, ['problem ["message_not_sent"]']]);
+    isUp = true;
+    await vi.waitFor(async () =>
+      expect(await send()).toMatchObject({ result: { status: 'sent' } }),
+    );
+  });
+
+  it('is not tried again when that attempt cannot be recorded', async () => {
+    const open = () => Promise.reject(new Error('down'));
+    const { send, seen } = given({ answers: [answer('retry'), accepted], store: { open } });
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect([seen.calls, seen.reports]).toEqual([1, ['problem ["message_not_sent"]']]);
+  });
+
+  it('is answered from its result while nothing can be looked up', async () => {
+    let isUp = true;
+    const resolve = () =>
+      isUp ? Promise.resolve(RESOLVED) : Promise.reject(new Error('ClickHouse is down'));
+    const { send, seen } = given({ resolve });
+    const sent = await send();
+    isUp = false;
+    expect(await send()).toEqual({ ...sent, isReplay: true });
+    expect(seen.reports).toEqual([]);
+    const other = given({ resolve });
+    expect(await other.send()).toEqual({ kind: 'unavailable' });
+    isUp = true;
+    expect(await other.send()).toMatchObject({ result: { status: 'sent' } });
+  });
+
+  it.each([
+    ['sms', ['prepare', 'reserve model:1', 'call']],
+    // Whoever prepares it stores to whom its tokens belong.
+    ['email', ['reserve ', 'prepare', 'open model:1', 'call']],
+  ] as const)('on the channel %s is recorded before it is handed over', async (channel, steps) => {
+    const { send, seen } = given({ channel, template: { ...TEMPLATE, channel } });
+    expect(await send()).toMatchObject({ result: { status: 'sent' } });
+    expect(seen.steps).toEqual(steps);
+  });
+
+  it('whose key another one has is rendered in vain, and nothing is said of it', async () => {
+    const prepared = { kind: 'finish', status: 'failed', reason: 'render_failed' } as const;
+    const { send, seen } = given({ prepared: { ...prepared, detail: 'x' } });
+    await send();
+    await send();
+    expect(seen.reports).toEqual(['problem ["render_failed"]']);
   });
 
   it('is in flight for everybody else', async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const { send } = given({ store: { open: () => promise } });
+    const { send } = given({ answers: [answer('retry'), accepted], store: { open: () => promise } });
     const first = send();
     await new Promise((done) => setTimeout(done, 20));
     expect(await send()).toEqual({ kind: 'in_flight' });

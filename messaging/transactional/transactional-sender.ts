@@ -2,8 +2,6 @@ import { transactionalMessageId } from '../../events/messages/message-id.ts';
 import type { MessageOutcome } from '../../schemas/records.ts';
 import { retry } from '../../platform/backoff.ts';
 import { withDeadline } from '../../platform/deadline.ts';
-import type { Resolved } from '../recipients/resolved.ts';
-import { namedVariables } from '../templates/named-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
@@ -14,8 +12,14 @@ import type {
   TransactionalRequest,
 } from './ports.ts';
 import { timed } from './timed.ts';
-import { MessageAttempts, type Ending, type MessageEnd } from './send-message.ts';
-import type { Fenced, Reservation } from './reservation.ts';
+import type { Fenced, Handed, Reservation } from './reservation.ts';
+import {
+  MessageAttempts,
+  type Ending,
+  type FirstAttempt,
+  type MessageEnd,
+} from './send-message.ts';
+import type { Reserved } from './transactional-store.ts';
 
 /** A client waits for so long until its result is stored, ms; then it has to ask again. */
 const STORED_MS = 3000;
@@ -69,59 +73,63 @@ export class TransactionalSender {
   }
 
   async #send(request: TransactionalRequest): Promise<TransactionalAnswer> {
-    const { store, template: findTemplate, newFence } = this.#ports;
-    const { accountId, idempotencyKey, templateId } = request;
+    const { template: findTemplate, newFence } = this.#ports;
+    const { accountId, templateId } = request;
     const template = await this.#timed('template', findTemplate(accountId, templateId));
     if (template?.category === 'marketing') return { kind: 'marketing' };
-    const key = { accountId, idempotencyKey, fence: newFence() };
-    const resolved = this.#resolve(request, template);
-    const reserved = await this.#timed('reserve', store.reserve(key)).catch((error: unknown) => {
-      // Whether a former holder had opened it is not known.
-      void this.#release(key, { isLost: true });
-      throw error;
-    });
+    const fence = newFence();
+    const attempts = new MessageAttempts({ ports: this.#ports, request, template, fence });
+    const first = await attempts.first();
+    const reserved = await this.#reserve({ request, fence, as: first.openedAs });
     if (reserved.kind === 'in_flight') return { kind: 'in_flight' };
     if (reserved.kind === 'completed')
       return { kind: 'answered', result: reserved.result, isReplay: true };
-    return this.#sendReserved({ request, template, resolved, reservation: reserved.reservation });
+    const { reservation } = reserved;
+    return this.#sendReserved({ request, template, attempts, first, reservation });
+  }
+
+  async #reserve({
+    request: { accountId, idempotencyKey },
+    fence,
+    as,
+  }: {
+    request: TransactionalRequest;
+    fence: number;
+    as: string;
+  }): Promise<Reserved> {
+    const key = { accountId, idempotencyKey, fence };
+    try {
+      return await this.#timed('open', this.#ports.store.reserve(key, as));
+    } catch (error) {
+      // Whether a former holder had opened it is not known.
+      void this.#release(key, 'former');
+      throw error;
+    }
   }
 
   #timed<Result>(stage: Stage, work: Promise<Result>): Promise<Result> {
     return timed(this.#ports, stage, work);
   }
 
-  /** Looked up while the key is being reserved: most requests are no replays. */
-  #resolve(
-    { accountId, channel, userId }: TransactionalRequest,
-    template: TemplateVersion | undefined,
-  ): Promise<Resolved> | undefined {
-    if (template?.channel !== channel) return undefined;
-    const resolved = this.#ports.resolve({
-      ...{ accountId, channel, personId: userId, userId },
-      variables: namedVariables(template.content),
-    });
-    resolved.catch(() => undefined);
-    return resolved;
-  }
-
   async #sendReserved(of: {
     request: TransactionalRequest;
     template: TemplateVersion | undefined;
-    resolved: Promise<Resolved> | undefined;
+    attempts: MessageAttempts;
+    first: FirstAttempt;
     reservation: Reservation;
   }): Promise<TransactionalAnswer> {
-    const { request, template, reservation } = of;
-    const attempts = new MessageAttempts({ ports: this.#ports, ...of });
+    const { request, template, attempts, first, reservation } = of;
+    const handed = () => (attempts.isLost ? 'call' : 'none');
     let ending: Ending;
     try {
-      ending = await attempts.run();
+      ending = await attempts.run(first, reservation);
     } catch (error) {
-      void this.#release(reservation, attempts);
+      void this.#release(reservation, handed());
       throw error;
     }
     if (ending.kind === 'superseded') return { kind: 'in_flight' };
     if (ending.kind === 'gave_up') {
-      await this.#release(reservation, attempts);
+      await this.#release(reservation, handed());
       return { kind: 'unavailable' };
     }
     const { end, attempts: calls } = ending;
@@ -171,9 +179,9 @@ export class TransactionalSender {
   }
 
   /** Resolves when the key is free, or as soon as that is left to the background. */
-  async #release(key: Fenced, { isLost }: { isLost: boolean }): Promise<void> {
+  async #release(key: Fenced, handed: Handed): Promise<void> {
     const released = this.#inBackground(key.accountId, () =>
-      this.#ports.store.release(key, { isLost }),
+      this.#ports.store.release(key, handed),
     );
     await withDeadline({ ms: STORED_MS, waitingFor: 'a key to be free' }, released).catch(
       () => undefined,

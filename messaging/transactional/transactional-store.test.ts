@@ -55,8 +55,9 @@ const complete = (key: Fenced, more: Partial<MessageOutcome> = {}) =>
     result: result(key),
     outcome: outcome(`t1.${key.idempotencyKey}`, { account_id: key.accountId, ...more }),
   });
-async function reserved(key = keyOf()): Promise<Fenced & { openedWith: string }> {
-  const answer = await store.reserve(key);
+const reserve = (key: Fenced, as = '') => store.reserve(key, as);
+async function reserved(key = keyOf(), as = ''): Promise<Fenced & { openedWith: string }> {
+  const answer = await store.reserve(key, as);
   if (answer.kind !== 'reserved') throw new Error(`the key is ${answer.kind}`);
   return answer.reservation;
 }
@@ -64,20 +65,20 @@ async function reserved(key = keyOf()): Promise<Fenced & { openedWith: string }>
 describe('a key', () => {
   it('is reserved by one request, and then its result is replayed', async () => {
     const key = await reserved();
-    expect(await store.reserve(keyOf())).toEqual({ kind: 'in_flight' });
+    expect(await reserve(keyOf())).toEqual({ kind: 'in_flight' });
     expect(await complete(key)).toBe(true);
-    const replay = await store.reserve(keyOf());
+    const replay = await reserve(keyOf());
     expect(replay).toEqual({ kind: 'completed', result: result(key) });
   });
 
   it('of another account is another one', async () => {
     await reserved();
-    expect((await store.reserve(keyOf('order-1', 2))).kind).toBe('reserved');
+    expect((await reserve(keyOf('order-1', 2))).kind).toBe('reserved');
   });
 
   it('that many requests ask for at once is reserved by one of them', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => store.reserve(keyOf(at < 15 ? 'same' : `key-${at}`))),
+      Array.from({ length: 20 }, (_, at) => reserve(keyOf(at < 15 ? 'same' : `key-${at}`))),
     );
     const kinds = answers.map(({ kind }) => kind);
     expect(kinds.slice(0, 15).filter((kind) => kind === 'reserved')).toHaveLength(1);
@@ -87,14 +88,14 @@ describe('a key', () => {
   it('can be taken again when its reservation is stale, and its former holder has lost it', async () => {
     const former = await reserved();
     await later(59_000);
-    expect(await store.reserve(keyOf())).toEqual({ kind: 'in_flight' });
+    expect(await reserve(keyOf())).toEqual({ kind: 'in_flight' });
     await later(2000);
     const holder = await reserved(keyOf());
     expect(holder.openedWith).toBe('');
     expect(await store.open(former, 'smtp:1')).toBe(false);
     expect(await complete(former)).toBe(false);
     await store.unopen(former);
-    await store.release(former, { isLost: false });
+    await store.release(former, 'none');
     expect(await store.open(holder, 'smtp:2')).toBe(true);
     expect(await complete(holder)).toBe(true);
     expect(await complete(former)).toBe(false);
@@ -113,14 +114,45 @@ describe('a key', () => {
     expect((await reserved(keyOf())).openedWith).toBe('');
   });
 
+  it('is reserved and opened at once, and remembers a former opening instead', async () => {
+    const first = await reserved(keyOf(), 'smtp:1');
+    expect(first.openedWith).toBe('');
+    await later(61_000);
+    // The first one died, and may have called its provider.
+    const second = await reserved(keyOf(), 'smtp:1');
+    expect(second.openedWith).toBe('smtp:1');
+    await store.unopen(second);
+    await later(61_000);
+    const third = await reserved(keyOf(), 'smtp:2');
+    expect(third.openedWith).toBe('');
+    await complete(third);
+    await later(169 * HOUR);
+    const fourth = await reserved(keyOf(), 'smtp:3');
+    expect(fourth.openedWith).toBe('');
+    await later(61_000);
+    expect((await reserved(keyOf())).openedWith).toBe('smtp:3');
+  });
+
+  it('whose holder called nothing is free, unless a former holder opened it', async () => {
+    const first = await reserved(keyOf(), 'smtp:1');
+    await store.release(first, 'former');
+    const second = await reserved(keyOf(), 'smtp:1');
+    expect(second.openedWith).toBe('');
+    await later(61_000);
+    const third = await reserved(keyOf(), 'smtp:1');
+    await store.release(third, 'former');
+    await store.release(third, 'former');
+    expect((await reserved(keyOf())).openedWith).toBe('smtp:1');
+  });
+
   it('is free at once when it is released, and remembers what may have been sent', async () => {
     const first = await reserved();
     await store.open(first, 'smtp:1');
-    await store.release(first, { isLost: false });
+    await store.release(first, 'none');
     const second = await reserved(keyOf());
     expect(second.openedWith).toBe('');
     await store.open(second, 'smtp:1');
-    await store.release(second, { isLost: true });
+    await store.release(second, 'call');
     await store.sweep(100);
     expect((await reserved(keyOf())).openedWith).toBe('smtp:1');
   });
@@ -130,7 +162,7 @@ describe('a key', () => {
     await store.open(first, 'smtp:1');
     await complete(first);
     await later(167 * HOUR);
-    expect((await store.reserve(keyOf())).kind).toBe('completed');
+    expect((await reserve(keyOf())).kind).toBe('completed');
     await later(2 * HOUR);
     expect((await reserved(keyOf())).openedWith).toBe('');
   });

@@ -2,7 +2,7 @@ import { GroupedCalls } from '../../platform/grouped-calls.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { completeMessages, type Completion } from './complete-messages.ts';
 import type { MessageResult } from './message-result.ts';
-import type { Fenced, MessageKey, Reservation } from './reservation.ts';
+import type { Fenced, Handed, MessageKey, Reservation } from './reservation.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -19,20 +19,31 @@ interface Times {
   retentionMs: number;
 }
 
+/** A reservation and by what it calls a provider. */
+type Opening = Fenced & { with: string };
+
 const KEYS = 'unnest($1::bigint[], $2::text[], $3::bigint[])';
 const OF_HOLDER =
   't.account_id = w.account_id AND t.idempotency_key = w.idempotency_key AND t.fence = w.fence AND t.result IS NULL';
 
+/** Somebody called a provider, or was about to, and there is no result. */
+const IS_OPENED = 't.result IS NULL AND t.opened_at IS NOT NULL';
+const AFTER_FORMER = `t.opened_at + interval '1 microsecond'`;
+
+// Opened by this statement: opened_at = reserved_at. Of a former holder: opened_at < reserved_at.
 const RESERVE = `WITH wanted AS MATERIALIZED (
-    SELECT * FROM ${KEYS} WITH ORDINALITY AS w (account_id, idempotency_key, fence, at)
+    SELECT w.*, clock_timestamp() AS reserved_at
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $6::text[]) WITH ORDINALITY AS w (account_id, idempotency_key, fence, opened_with, at)
   ), reserved AS (
-    INSERT INTO transactional_messages AS t (account_id, idempotency_key, fence) SELECT account_id, idempotency_key, fence FROM wanted ORDER BY 1, 2
+    INSERT INTO transactional_messages AS t (account_id, idempotency_key, fence, reserved_at, opened_at, opened_with)
+    SELECT account_id, idempotency_key, fence, reserved_at, CASE WHEN opened_with <> '' THEN reserved_at END, opened_with FROM wanted ORDER BY 1, 2
     ON CONFLICT (account_id, idempotency_key) DO UPDATE SET
-      fence = excluded.fence, reserved_at = clock_timestamp(), result = NULL, finished_at = NULL,
-      opened_at = CASE WHEN t.result IS NULL THEN t.opened_at END, opened_with = CASE WHEN t.result IS NULL THEN t.opened_with ELSE '' END
+      fence = excluded.fence, reserved_at = greatest(excluded.reserved_at, ${AFTER_FORMER}), result = NULL, finished_at = NULL,
+      opened_at = CASE WHEN ${IS_OPENED} THEN t.opened_at WHEN excluded.opened_with <> '' THEN greatest(excluded.reserved_at, ${AFTER_FORMER}) END,
+      opened_with = CASE WHEN ${IS_OPENED} THEN t.opened_with ELSE excluded.opened_with END
     WHERE (t.result IS NULL AND t.reserved_at < clock_timestamp() - $4 * interval '1 millisecond')
       OR t.finished_at < clock_timestamp() - $5 * interval '1 millisecond'
-    RETURNING account_id, idempotency_key, opened_with
+    RETURNING account_id, idempotency_key, CASE WHEN opened_at < reserved_at THEN opened_with ELSE '' END AS opened_with
   )
   SELECT w.at::integer AS at, r.opened_with, known.result
   FROM wanted w LEFT JOIN reserved r USING (account_id, idempotency_key)
@@ -47,13 +58,16 @@ const OPEN = `UPDATE transactional_messages t SET opened_at = clock_timestamp(),
 const UNOPEN = `UPDATE transactional_messages t SET opened_at = NULL, opened_with = ''
   FROM ${KEYS} AS w (account_id, idempotency_key, fence) WHERE ${OF_HOLDER}`;
 
-// What may have been sent stays known as opened; only its time is over.
+/** What may have been sent stays known as opened; only its time is over. */
+const IS_UNSENT =
+  "(w.handed = 'none' OR (w.handed = 'former' AND (t.opened_at IS NULL OR t.opened_at = t.reserved_at)))";
 const RELEASE = `WITH w AS MATERIALIZED (
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::boolean[]) AS w (account_id, idempotency_key, fence, is_lost)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS w (account_id, idempotency_key, fence, handed)
   ), removed AS (
-    DELETE FROM transactional_messages t USING w WHERE ${OF_HOLDER} AND NOT w.is_lost
+    DELETE FROM transactional_messages t USING w WHERE ${OF_HOLDER} AND ${IS_UNSENT}
   )
-  UPDATE transactional_messages t SET reserved_at = clock_timestamp() - $5 * interval '1 millisecond' FROM w WHERE ${OF_HOLDER} AND w.is_lost`;
+  UPDATE transactional_messages t SET reserved_at = least(clock_timestamp() - $5 * interval '1 millisecond', t.opened_at - interval '1 microsecond')
+  FROM w WHERE ${OF_HOLDER} AND NOT ${IS_UNSENT}`;
 
 const SWEEP = `DELETE FROM transactional_messages WHERE (account_id, idempotency_key) IN (
     SELECT account_id, idempotency_key FROM transactional_messages
@@ -62,7 +76,7 @@ const SWEEP = `DELETE FROM transactional_messages WHERE (account_id, idempotency
 
 interface Row {
   at: number;
-  /** Null: not reserved. */
+  /** By what a former holder opened it; null: not reserved. */
   opened_with: string | null;
   result: MessageResult | null;
 }
@@ -75,10 +89,10 @@ interface Row {
 export class TransactionalStore {
   readonly #database: Queries;
   readonly #times: Times;
-  readonly #reserving: GroupedCalls<Fenced, Reserved>;
-  readonly #opening: GroupedCalls<Fenced & { with: string }, boolean>;
+  readonly #reserving: GroupedCalls<Opening, Reserved>;
+  readonly #opening: GroupedCalls<Opening, boolean>;
   readonly #unopening: GroupedCalls<Fenced, true>;
-  readonly #releasing: GroupedCalls<Fenced & { isLost: boolean }, true>;
+  readonly #releasing: GroupedCalls<Fenced & { handed: Handed }, true>;
   readonly #completing: GroupedCalls<Completion, boolean>;
 
   constructor(database: Queries, times: Times) {
@@ -91,9 +105,13 @@ export class TransactionalStore {
     this.#completing = new GroupedCalls({ run: (all) => completeMessages(database, all) });
   }
 
-  /** When it rejects, the key may be reserved under the fence: release it. */
-  reserve(key: Fenced): Promise<Reserved> {
-    return this.#reserving.call(key);
+  /**
+   * Reserves a key, and records that a provider is about to be called, unless a former holder may
+   * have called one. When it rejects, the key may be reserved under the fence: release it.
+   * @param as provider and revision of the sender that is called next; empty: none is yet
+   */
+  reserve(key: Fenced, as: string): Promise<Reserved> {
+    return this.#reserving.call({ ...key, with: as });
   }
 
   /**
@@ -110,9 +128,9 @@ export class TransactionalStore {
     await this.#unopening.call(reservation);
   }
 
-  /** Frees the key at once. @param isLost a provider may have the message nevertheless */
-  async release(reservation: Fenced, { isLost }: { isLost: boolean }): Promise<void> {
-    await this.#releasing.call({ ...reservation, isLost });
+  /** Frees the key at once, unless a provider may have the message. */
+  async release(reservation: Fenced, handed: Handed): Promise<void> {
+    await this.#releasing.call({ ...reservation, handed });
   }
 
   /**
@@ -130,11 +148,11 @@ export class TransactionalStore {
   }
 
   /** Of several requests with one key in a statement the first one may get the reservation. */
-  async #reserveAll(keys: readonly Fenced[]): Promise<Reserved[]> {
+  async #reserveAll(keys: readonly Opening[]): Promise<Reserved[]> {
     const { staleMs, retentionMs } = this.#times;
     const first = [...new Map(keys.toReversed().map((key) => [nameOf(key), key])).values()];
     const { rows } = await this.#database.query<Row>(RESERVE, [
-      ...[...columns(first), staleMs, retentionMs],
+      ...[...columns(first), staleMs, retentionMs, first.map((key) => key.with)],
     ]);
     const answers = new Map(
       rows.flatMap((row) => {
@@ -152,8 +170,14 @@ function nameOf({ accountId, idempotencyKey }: MessageKey): string {
   return `${accountId} ${idempotencyKey}`;
 }
 
-function reservedOf(key: Fenced, { opened_with: openedWith, result }: Row): Reserved {
-  if (openedWith !== null) return { kind: 'reserved', reservation: { ...key, openedWith } };
+function reservedOf(
+  { accountId, idempotencyKey, fence }: Opening,
+  { opened_with: openedWith, result }: Row,
+): Reserved {
+  if (openedWith !== null) {
+    const reservation = { accountId, idempotencyKey, fence, openedWith };
+    return { kind: 'reserved', reservation };
+  }
   return result ? { kind: 'completed', result } : IN_FLIGHT;
 }
 
@@ -167,7 +191,7 @@ function columns(all: readonly Fenced[]): unknown[] {
 
 async function openAll(
   database: Queries,
-  all: readonly (Fenced & { with: string })[],
+  all: readonly Opening[],
 ): Promise<boolean[]> {
   const values = [...columns(all), all.map((one) => one.with)];
   const { rows } = await database.query<{ at: number }>(OPEN, values);
@@ -182,10 +206,10 @@ async function unopenAll(database: Queries, all: readonly Fenced[]): Promise<tru
 
 async function releaseAll(
   database: Queries,
-  all: readonly (Fenced & { isLost: boolean })[],
+  all: readonly (Fenced & { handed: Handed })[],
   { staleMs }: Times,
 ): Promise<true[]> {
-  const values = [...columns(all), all.map(({ isLost }) => isLost), staleMs + 1];
+  const values = [...columns(all), all.map(({ handed }) => handed), staleMs + 1];
   await database.query(RELEASE, values);
   return all.map(() => true);
 }

@@ -86,10 +86,10 @@ export function gatedPorts(process: GatedProcess, ports: TransactionalPorts): Tr
   return {
     ...ports,
     store: {
-      reserve: (key) => process.gate('reserve', () => store.reserve(key)),
+      reserve: (key, as) => process.gate('reserve', () => store.reserve(key, as)),
       open: (key, as) => process.gate('open', () => store.open(key, as)),
       unopen: (key) => process.gate('unopen', () => store.unopen(key)),
-      release: (key, how) => process.gate('release', () => store.release(key, how)),
+      release: (key, handed) => process.gate('release', () => store.release(key, handed)),
       complete: (completion) => process.gate('complete', () => store.complete(completion)),
     },
     resolve: (recipient) => process.gate('resolve', () => ports.resolve(recipient)),
