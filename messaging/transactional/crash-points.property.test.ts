@@ -177,6 +177,21 @@ function fateOf(step: string, fate: StepFate): StepFate {
   return isRepeated && !fate.startsWith('crash') ? 'done' : fate;
 }
 
+/** Takes steps until one of this name has been taken; what arrives late waits. */
+async function until(process: GatedProcess | undefined, name: string, fate: StepFate) {
+  for (;;) {
+    const { waiting = [] } = process ?? {};
+    const at = waiting.findIndex((one) => one === name || one !== 'late');
+    await process?.take(at, waiting[at] === name ? fate : 'done');
+    if (at < 0 || waiting[at] === name) return;
+  }
+}
+
+function worldOf(channel: string): World {
+  const world = new World({ isIdempotent: false });
+  return world.channel === channel ? world : worldOf(channel);
+}
+
 /** No provider has the message after a call with this fate, and its caller knows. */
 const isCertain = (fate: CallFate) => fate === 'retry' || fate === 'broken';
 
@@ -185,25 +200,32 @@ describe('a transactional message, whatever crashes and whenever', () => {
     const world = new World({ isIdempotent: false });
     await world.request();
     const [process] = world.processes;
-    /** Takes steps until one of this name has been taken; what arrives late waits. */
-    const until = async (name: string, fate: StepFate) => {
-      for (;;) {
-        const { waiting = [] } = process ?? {};
-        const at = waiting.findIndex((one) => one === name || one !== 'late');
-        await process?.take(at, waiting[at] === name ? fate : 'done');
-        if (at < 0 || waiting[at] === name) return;
-      }
-    };
     world.next = 'retry';
-    await until('unopen', 'late');
+    await until(process, 'unopen', 'late');
     world.next = 'accepted';
-    await until('call', 'crash_after');
-    await until('late', 'done');
+    await until(process, 'call', 'crash_after');
+    await until(process, 'late', 'done');
     await world.stale();
     await world.request();
     await world.drain();
     expect(world.provider.calls).toEqual(['retry', 'accepted']);
   });
+
+  it.each(['sms', 'email'])(
+    'is not called again after a reservation whose answer was lost, %s',
+    async (channel) => {
+      const world = worldOf(channel);
+      await world.request();
+      await until(world.processes[0], 'call', 'crash_after');
+      await world.stale();
+      await world.request();
+      await until(world.processes[1], 'reserve', 'lost_answer');
+      await world.request();
+      await world.drain();
+      expect(world.provider.calls).toEqual(['accepted']);
+      expect(world.answers.map(({ answer }) => answer.kind)).toEqual(['unavailable', 'answered']);
+    },
+  );
 
   it.each([false, true])(
     'is handed over once (idempotent provider: %s)',
