@@ -140,9 +140,12 @@ describe('rendering in threads', () => {
       hanging.map((one) => renderer.renderMany(one, Array(5).fill(of))),
     );
     expect(many.flat().filter((one) => 'error' in one)).toHaveLength(4);
-    const harmless = (accountId: number) =>
-      renderer.render(template('x', accountId), variables({})).then(textOf);
+    const render = (text: string, accountId: number) =>
+      renderer.render(template(text, accountId), variables({})).then(textOf);
+    const harmless = (accountId: number) => render('{% if true %}x{% endif %}', accountId);
     expect(await harmless(31)).toMatch(/^later: /);
+    // It is rendered without a thread.
+    expect(await render('y', 31)).toBe('y');
     expect(await harmless(32)).toBe('x');
     now += MINUTE;
     expect(await harmless(31)).toBe('x');
@@ -210,7 +213,7 @@ describe('rendering in threads', () => {
 
   it('rejects variables that are no data, and goes on', async () => {
     const user = { run: () => 1 };
-    await expect(renderer.render(template('x'), { user, vars: {}, event: {} })).rejects.toThrow(
+    await expect(renderer.render(template('x{{ user.run }}'), { user, vars: {}, event: {} })).rejects.toThrow(
       /could not be cloned/,
     );
     expect(textOf(await renderer.render(template('x'), variables({})))).toBe('x');

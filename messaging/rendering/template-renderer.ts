@@ -5,6 +5,8 @@ import type { MessageVariables, Rendering } from '../delivery/prepare-messages.t
 import type { TemplateVersion } from '../templates/template.ts';
 import { CPU_LIMITS, type CpuLimits } from './limits.ts';
 import { MAX_HEAP_MIB, RenderThread } from './render-thread.ts';
+import { SimpleTemplates } from './simple-templates.ts';
+import type { RenderJob } from './thread-messages.ts';
 
 /** Messages of one job: they are copied to the thread. */
 const JOB_MESSAGES = 100;
@@ -44,7 +46,8 @@ interface Waste {
 }
 
 /**
- * Renders templates in threads that are ended when a message takes too long or too much memory.
+ * Renders templates in threads that are ended when a message takes too long or too much memory;
+ * those that cannot take much, here (simple-templates.ts).
  * Accounts take turns, so a hostile template delays other accounts by one job at most.
  */
 export class TemplateRenderer {
@@ -54,6 +57,7 @@ export class TemplateRenderer {
   readonly #idle: RenderThread[];
   readonly #threads: readonly RenderThread[];
   readonly #waitingOf = new Map<number, number>();
+  readonly #simple = new SimpleTemplates();
   readonly #wasted = new BoundedMap<string, Waste>(MAX_WASTEFUL);
   #waiting = 0;
 
@@ -113,6 +117,8 @@ export class TemplateRenderer {
     template: TemplateToRender,
     variables: readonly MessageVariables[],
   ): Promise<Rendering[]> {
+    const rendered = this.#simple.render(jobOf(template, variables));
+    if (rendered) return rendered;
     const renderings = new Map<number, Rendering>();
     while (renderings.size < variables.length) {
       const left = [...variables.keys()].filter((index) => !renderings.has(index));
@@ -130,8 +136,8 @@ export class TemplateRenderer {
       if (result.kind === 'rendered') {
         for (const [at, rendering] of result.renderings.entries())
           renderings.set(left[at] ?? 0, rendering);
-        const rendered = result.renderings.filter((one) => 'content' in one).length;
-        this.#noteWaste(template, { ms: result.wastedMs, rendered });
+        const count = result.renderings.filter((one) => 'content' in one).length;
+        this.#noteWaste(template, { ms: result.wastedMs, rendered: count });
       } else {
         // The messages before it are rendered again: they took less than a slice.
         const index = left[result.index] ?? 0;
@@ -144,14 +150,14 @@ export class TemplateRenderer {
   }
 
   async #run(
-    { accountId, templateId, version, channel, content }: TemplateToRender,
+    template: TemplateToRender,
     { left, variables }: { left: readonly number[]; variables: readonly MessageVariables[] },
   ) {
-    const job = {
-      ...{ key: templateId === 0 ? '' : `${templateId}:${version}`, channel, content },
-      variables: left.flatMap((index) => variables[index] ?? []),
-    };
-    const running = this.#queue.run(accountId, async () => {
+    const job = jobOf(
+      template,
+      left.flatMap((index) => variables[index] ?? []),
+    );
+    const running = this.#queue.run(template.accountId, async () => {
       const thread = this.#idle.pop();
       if (!thread) throw new Error('more jobs run than there are threads');
       try {
@@ -194,6 +200,14 @@ export class TemplateRenderer {
     if (own > 0) this.#waitingOf.set(accountId, own);
     else this.#waitingOf.delete(accountId);
   }
+}
+
+function jobOf(
+  { templateId, version, channel, content }: TemplateToRender,
+  variables: readonly MessageVariables[],
+): RenderJob {
+  const key = templateId === 0 ? '' : `${templateId}:${version}`;
+  return { key, channel, content, variables };
 }
 
 function pauseOf(
