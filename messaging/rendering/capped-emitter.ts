@@ -3,6 +3,8 @@ import type { Emitter } from 'liquidjs';
 /** Collects the output of one part, up to its maximum length. */
 export class CappedEmitter implements Emitter {
   buffer = '';
+  /** What was written at a time. */
+  readonly pieces: string[] = [];
   readonly #maxCharacters: number;
 
   constructor(maxCharacters: number) {
@@ -11,7 +13,9 @@ export class CappedEmitter implements Emitter {
 
   write(text: unknown): void {
     // Outputs are text already (engine.ts); tags of liquidjs write text and numbers.
-    this.buffer += typeof text === 'string' ? text : String(text);
+    const piece = typeof text === 'string' ? text : String(text);
+    this.buffer += piece;
+    this.pieces.push(piece);
     if (this.buffer.length > this.#maxCharacters)
       throw new Error(`it becomes longer than ${this.#maxCharacters} characters: shorten it`);
   }

@@ -6,11 +6,11 @@ import { CappedEmitter } from './capped-emitter.ts';
 import type { CompiledPart } from './compile.ts';
 import { markDirection } from './direction.ts';
 import { ENGINES } from './engine.ts';
+import { textOfPieces } from './html-text-skeleton.ts';
 import { MAX_CHARACTERS } from './limits.ts';
 import { problemOf, UnusableTemplate } from './problem.ts';
 import { RenderBudget } from './render-budget.ts';
 import { SafeContext } from './safe-context.ts';
-import { textOfHtml } from './text-of-html.ts';
 
 /**
  * Renders one message. What variables hold is text: it is never read as Liquid, and in HTML it is
@@ -27,13 +27,16 @@ export function renderMessage(
   const budget = new RenderBudget(cpuMs);
   const content = { subject: '', title: '', text: '', html: '', url: '' };
   const data: Record<string, string> = {};
+  let textOfHtml = () => '';
   try {
     for (const compiled of parts) {
-      const rendered = renderPart(compiled, { variables, missing, budget });
-      if (compiled.part === 'data') data[compiled.name.slice('data.'.length)] = rendered;
-      else content[compiled.part] = rendered;
+      const { buffer, pieces } = renderPart(compiled, { variables, missing, budget });
+      if (compiled.part === 'data') data[compiled.name.slice('data.'.length)] = buffer;
+      else content[compiled.part] = buffer;
+      if (compiled.part === 'html') textOfHtml = () => textOfPieces(compiled.nodes, pieces);
     }
-    return { content: finished({ ...content, data }, channel), missing: [...missing] };
+    const complete = finished({ ...content, data }, { channel, textOfHtml });
+    return { content: complete, missing: [...missing] };
   } catch (error) {
     if (error instanceof UnusableTemplate) return { error: error.message };
     throw error;
@@ -43,7 +46,7 @@ export function renderMessage(
 function renderPart(
   { name, part, kind, nodes }: CompiledPart,
   of: { variables: MessageVariables; missing: Set<string>; budget: RenderBudget },
-): string {
+): CappedEmitter {
   const engine = ENGINES[kind];
   const emitter = new CappedEmitter(MAX_CHARACTERS[part].rendered);
   const { user, vars, event } = of.variables;
@@ -52,7 +55,7 @@ function renderPart(
     const rendering = engine.renderer.renderTemplates(nodes, context, emitter);
     toValueSync(rendering);
     of.budget.checkTime();
-    return emitter.buffer;
+    return emitter;
   } catch (error) {
     throw new UnusableTemplate(problemOf(name, error));
   }
@@ -62,10 +65,13 @@ const LINE_BREAKS = /[\p{Cc}\u2028\u2029]+/gu;
 const DANGEROUS_URL = /^\s*(?:javascript|data|vbscript|file):/i;
 
 /** What each channel needs beside its templates. */
-function finished(content: RenderedContent, channel: Channel): RenderedContent {
+function finished(
+  content: RenderedContent,
+  { channel, textOfHtml }: { channel: Channel; textOfHtml: () => string },
+): RenderedContent {
   const { html } = content;
   const isEmail = channel === 'email';
-  const text = content.text.trim() === '' && html !== '' ? textOfHtml(html) : content.text;
+  const text = content.text.trim() === '' && html !== '' ? textOfHtml() : content.text;
   const url = content.url.trim();
   if (DANGEROUS_URL.test(url))
     throw problem('url', 'it is not an address that people may be sent to');

@@ -213,9 +213,9 @@ describe('rendering in threads', () => {
 
   it('rejects variables that are no data, and goes on', async () => {
     const user = { run: () => 1 };
-    await expect(renderer.render(template('x{{ user.run }}'), { user, vars: {}, event: {} })).rejects.toThrow(
-      /could not be cloned/,
-    );
+    await expect(
+      renderer.render(template('x{{ user.run }}'), { user, vars: {}, event: {} }),
+    ).rejects.toThrow(/could not be cloned/);
     expect(textOf(await renderer.render(template('x'), variables({})))).toBe('x');
   });
 });

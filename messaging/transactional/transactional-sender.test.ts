@@ -347,7 +347,10 @@ describe('a transactional message', () => {
 
   it('is in flight for everybody else', async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const { send } = given({ answers: [answer('retry'), accepted], store: { open: () => promise } });
+    const { send } = given({
+      answers: [answer('retry'), accepted],
+      store: { open: () => promise },
+    });
     const first = send();
     await new Promise((done) => setTimeout(done, 20));
     expect(await send()).toEqual({ kind: 'in_flight' });

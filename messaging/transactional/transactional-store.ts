@@ -189,10 +189,7 @@ function columns(all: readonly Fenced[]): unknown[] {
   ];
 }
 
-async function openAll(
-  database: Queries,
-  all: readonly Opening[],
-): Promise<boolean[]> {
+async function openAll(database: Queries, all: readonly Opening[]): Promise<boolean[]> {
   const values = [...columns(all), all.map((one) => one.with)];
   const { rows } = await database.query<{ at: number }>(OPEN, values);
   const opened = new Set(rows.map(({ at }) => at));
