@@ -36,7 +36,7 @@ export function textOfPieces(nodes: readonly Template[], pieces: readonly string
 }
 
 /** Undefined: the HTML has to be parsed. */
-export function textBySkeleton(
+function textBySkeleton(
   nodes: readonly Template[],
   pieces: readonly string[],
 ): string | undefined {

@@ -79,7 +79,7 @@ describe('templates of text and variables', () => {
         variables: [{ user: {}, event: {}, vars: vars as never }],
       });
     expect(render({ x: 'b' })).toMatchObject([{ content: { text: 'ab' } }]);
-    expect(render({ x: 'b'.repeat(20_000) })).toBeUndefined();
+    expect(render({ x: 'b'.repeat(2000) })).toBeUndefined();
     for (const x of [['b'], {}, () => 'b', 1n]) expect(render({ x })).toBeUndefined();
     expect(render({}, { text: 'x', title: 'y'.repeat(4001) })).toBeUndefined();
     expect(() => compileTemplate({ title: 'y'.repeat(4001) }, 'push')).toThrow(UnusableTemplate);

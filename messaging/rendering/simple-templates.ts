@@ -9,7 +9,7 @@ import type { RenderJob } from './thread-messages.ts';
 const MAX_CHARACTERS = 5000;
 const MAX_OUTPUTS = 20;
 /** Characters of all variables of a message. */
-const MAX_VALUES = 20_000;
+const MAX_VALUES = 2000;
 /** Templates that are kept parsed (CompiledTemplates). */
 const MAX_COST = 4_000_000;
 
