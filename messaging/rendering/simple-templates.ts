@@ -65,8 +65,7 @@ function isSimpleContent({ html = '', data = {}, ...texts }: TemplateContent): b
 function areSmall({ user, vars, event }: MessageVariables): boolean {
   let characters = 0;
   for (const values of [user, vars, event])
-    for (const name in values) {
-      const value: unknown = values[name];
+    for (const [name, value] of Object.entries<unknown>(values)) {
       if (!isPlain(value)) return false;
       characters += name.length + (typeof value === 'string' ? value.length : 0);
       if (characters > MAX_VALUES) return false;

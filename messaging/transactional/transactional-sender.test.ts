@@ -50,10 +50,13 @@ interface Given {
 let keys = 0;
 let fences = 0;
 
+function newStore(): TransactionalStore {
+  return new TransactionalStore(postgres.database, { staleMs: 60_000, retentionMs: 1e9 });
+}
+
 function given(of: Given = {}) {
   const { answers = [accepted], isIdempotent = false, hasSender = true } = of;
-  const times = { staleMs: 60_000, retentionMs: 1e9 };
-  const store = new TransactionalStore(postgres.database, times);
+  const store = newStore();
   const seen = { calls: 0, waits: [] as number[], reports: [] as string[], steps: [] as string[] };
   const { channel = 'sms' } = of;
   let clock = 1000;
@@ -127,7 +130,7 @@ function given(of: Given = {}) {
       ...{ accountId: 1, userId: 'u', templateId: 5, channel, vars: {} },
       ...{ category: 'transactional', idempotencyKey, receivedAt: 1000 },
     });
-  return { send, seen, sender, store, messageId: `t1.${idempotencyKey}` };
+  return { send, seen, sender, messageId: `t1.${idempotencyKey}` };
 }
 
 describe('a transactional message', () => {
@@ -287,7 +290,8 @@ describe('a transactional message', () => {
 
   it('is not sent when its attempt cannot be recorded, and its key is free', async () => {
     let isUp = false;
-    const { send, seen, store } = given({
+    const store = newStore();
+    const { send, seen } = given({
       store: {
         // It takes effect, and the answer is lost.
         reserve: async (key, as) => {
