@@ -28,8 +28,8 @@ FROM management_keys k JOIN accounts a ON a.id = k.account_id WHERE k.key_hash =
 const UNKNOWN_MS = 10_000;
 const CAPACITY = 100_000;
 /**
- * Between two look-ups of keys that existed before, ms: requests at a high rate share them, and go on
- * together, so that they share later statements and jobs, too.
+ * Between two look-ups of keys that existed before, ms: requests at a high rate share them, and go
+ * on together, so that they share later statements and jobs, too.
  */
 const INTERVAL_MS = 25;
 

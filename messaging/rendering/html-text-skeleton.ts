@@ -25,9 +25,9 @@ const CHARACTERS: Readonly<Record<string, string>> = {
 const known = new WeakMap<readonly Template[], { skeleton: Skeleton | undefined }>();
 
 /**
- * The text of an HTML part, as textOfHtml makes it. Where a template holds only variables, and these
- * only in its text, they are put into a text that is made once: parsing HTML is three quarters of
- * rendering a usual e-mail.
+ * The text of an HTML part, as textOfHtml makes it. Where a template holds only variables, and
+ * these only in its text, they are put into a text that is made once: parsing HTML is three
+ * quarters of rendering a usual e-mail.
  *
  * @param pieces what each node of the part became; other than nodes when one is a tag
  */
@@ -36,10 +36,7 @@ export function textOfPieces(nodes: readonly Template[], pieces: readonly string
 }
 
 /** Undefined: the HTML has to be parsed. */
-function textBySkeleton(
-  nodes: readonly Template[],
-  pieces: readonly string[],
-): string | undefined {
+function textBySkeleton(nodes: readonly Template[], pieces: readonly string[]): string | undefined {
   let found = known.get(nodes);
   if (!found) known.set(nodes, (found = { skeleton: skeletonOf(nodes, pieces) }));
   if (!found.skeleton) return undefined;

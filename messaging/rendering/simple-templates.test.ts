@@ -38,7 +38,7 @@ describe('templates of text and variables', () => {
         fc.record({ text, url: fc.constantFrom('', 'https://x/{{ vars.x }}', '{{user.x}}') }),
         fc.record({ user: values, vars: values, event: values }),
         (content, all) => {
-          const variables = all as Parameters<typeof renderMessage>[1];
+          const variables: Parameters<typeof renderMessage>[1] = all;
           const job = { key: '1:1', channel: 'bale' as const, content };
           const own = new SimpleTemplates().render({ ...job, variables: [variables] });
           if (!own) return;
@@ -67,7 +67,7 @@ describe('templates of text and variables', () => {
     ['many outputs', { text: '{{ vars.a }}'.repeat(21) }, false],
     ['a long text', { text: 'x'.repeat(5001) }, false],
     ['a tag in the data', { text: 'x', data: { a: '{% raw %}' } }, false],
-  ])('are told from others: %s', (_, content, expected) => {
+  ])('are distinguished from others: %s', (_, content, expected) => {
     expect(isSimple(content)).toBe(expected);
   });
 

@@ -106,13 +106,13 @@ export class MessageAttempts {
   /**
    * The first attempt, and by what the key is to be reserved. It is decided and rendered before
    * that: then the reservation records it too, and of two requests with one key the loser's work is
-   * thrown away. Not an e-mail: rendering it stores to whom its tokens belong, which only the holder
-   * of the key knows. Never rejects.
+   * thrown away. Not an e-mail: rendering it stores to whom its tokens belong, which only the
+   * holder of the key knows. Never rejects.
    */
   async first(): Promise<FirstAttempt> {
     if (this.#request.channel === 'email') return { decided: undefined, openedAs: '' };
     const decided = this.#decide();
-    const ready = await decided.catch(() => LATER);
+    const ready = await decided.catch((): Decided => LATER);
     const isReady = ready !== LATER && 'sender' in ready;
     return { decided, openedAs: isReady ? identityOf(ready.sender) : '' };
   }
