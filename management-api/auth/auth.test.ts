@@ -93,6 +93,7 @@ describe('admitting a resolved credential (management 5.3)', () => {
           role: 'viewer',
           permissions: effectivePermissions('viewer'),
           actor: 'key:7',
+          messageLimit: null,
         },
         ipAllow: [],
       });
