@@ -74,10 +74,10 @@ export const commands: readonly Command[] = [
     name: 'dlq',
     summary:
       'dead letters by cause: list, show, redrive after a fix, discard with a reason, restore',
-    usage: `dlq [list | show GROUP|LETTER] [--json]
-       ./ravand dlq redrive GROUP [--limit N] [--dry-run] [--json]
-       ./ravand dlq discard GROUP --reason TEXT [--dry-run] [--json]
-       ./ravand dlq restore GROUP [--dry-run] [--json]`,
+    usage: `dlq [list | show GROUP|LETTER] [--account ID] [--json]
+       ./ravand dlq redrive GROUP [--account ID] [--limit N] [--dry-run] [--json]
+       ./ravand dlq discard GROUP --reason TEXT [--account ID] [--dry-run] [--json]
+       ./ravand dlq restore GROUP [--account ID] [--dry-run] [--json]`,
     load: () => import('../ops/dlq/main.ts'),
   }),
   lazy({

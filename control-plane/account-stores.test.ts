@@ -12,7 +12,19 @@ import { savedReportStore } from './saved-reports/saved-report-store.ts';
 import { storeOf, type Store } from './store.ts';
 import { usageStore } from './usage/usage-store.ts';
 
-const MIGRATIONS = ['0001', '0003', '0012', '0016', '0019', '0037', '0046', '0080'];
+const MIGRATIONS = [
+  '0001',
+  '0003',
+  '0012',
+  '0014',
+  '0016',
+  '0019',
+  '0037',
+  '0046',
+  '0080',
+  '0081',
+  '0082',
+];
 
 let postgres: MigratedDatabase;
 let store: Store;

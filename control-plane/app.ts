@@ -23,6 +23,10 @@ import { HashQueue } from './members/hash-queue.ts';
 import { memberStore } from './members/member-store.ts';
 import { hashPassword } from './members/password.ts';
 import { deadLetterCauses } from './on-call/dead-letter-causes.ts';
+import { dashboardStore } from './dashboards/dashboard-store.ts';
+import { linkStore } from './links/link-store.ts';
+import { jobStore } from './operations/job-store.ts';
+import { operationStore } from './operations/operation-store.ts';
 import { namesStore } from './people/names-store.ts';
 import { relayStore } from './relays/store.ts';
 import { sessionStore } from './sessions/session-store.ts';
@@ -108,6 +112,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       relays: relayStore(store),
       sealer: config.SEALING_KEY,
       trackBase: config.EMAIL_TRACK_BASE,
+      shortLinkBase: config.SHORT_LINK_BASE || config.INGEST_URL,
       ingestUrl: config.INGEST_URL || config.EMAIL_TRACK_BASE,
       log,
       keys: keyStore(store),
@@ -116,11 +121,16 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       audit: auditStore(store),
       usage: usageStore(store),
       savedReports: savedReportStore(store),
+      dashboards: dashboardStore(store),
+      links: linkStore(store),
       books: bookMinutes(store),
       startStore: startStore(store),
       freshness: account.services.freshness,
       people: namesStore(store),
       deadLetters: deadLetterCauses(store),
+      operations: operationStore(store),
+      jobs: jobStore(store),
+      store,
       database,
       mergesOf: account.services.mergesOf,
       ...account.queries,

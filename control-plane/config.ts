@@ -1,4 +1,5 @@
 import { featureSettings, messageRequestSettings, querySettings } from '../account-api/settings.ts';
+import { shortLinkSettings } from '../messaging/links/short-link-settings.ts';
 import { outboundSettings } from '../platform/outbound/outbound-settings.ts';
 import { trustedProxySettings } from '../platform/network/client-address.ts';
 import { sealingSettings } from '../platform/sealing-settings.ts';
@@ -37,6 +38,7 @@ export const settings = defineSettings({
   ...messageRequestSettings,
   ...featureSettings,
   ...outboundSettings,
+  ...shortLinkSettings,
   ...trackingSettings,
   ...postgresSettings,
   ...redisSettings,

@@ -150,6 +150,11 @@ export const SERVICES = [
     folder: 'control-plane',
     needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres', 'build-panel'],
   },
+  {
+    name: 'operator',
+    folder: 'ops/operator',
+    needs: ['redis', 'topics', 'migrate-clickhouse', 'migrate-postgres'],
+  },
   { name: 'sandbox', folder: 'deploy/sandbox', needs: [], isLocal: true },
 ] as const satisfies readonly ServiceRow[];
 

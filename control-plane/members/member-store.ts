@@ -15,6 +15,8 @@ export interface Membership {
   role: Role;
   /** Addresses and CIDR ranges; empty allows all. */
   ipAllow: readonly string[];
+  /** Looks after the installation: may replay and rebuild for all accounts. */
+  isOperator?: boolean;
 }
 
 /** A member of an active account. */
@@ -28,10 +30,12 @@ interface Columns {
   account_name: string;
   role: Role;
   ip_allow: string[];
+  is_operator: boolean;
 }
 
-const ACCOUNT = 'a.id AS account_id, a.name AS account_name, m.role, a.ip_allow';
-const JOINED = "memberships m JOIN accounts a ON a.id = m.account_id AND a.status = 'active'";
+const ACCOUNT = 'a.id AS account_id, a.name AS account_name, m.role, a.ip_allow, p.is_operator';
+const JOINED =
+  "memberships m JOIN accounts a ON a.id = m.account_id AND a.status = 'active' JOIN members p ON p.id = m.member_id";
 
 /** Members in PostgreSQL, uncached: a changed password or role applies to the next request. */
 export function memberStore(store: Store) {
@@ -84,7 +88,7 @@ export function memberStore(store: Store) {
       generation,
     }: Omit<Session, 'beganAt'>): Promise<ActiveMember | undefined> {
       const { rows } = await store.query<Columns & { email: string }>(
-        `SELECT p.email, ${ACCOUNT} FROM ${JOINED} JOIN members p ON p.id = m.member_id
+        `SELECT p.email, ${ACCOUNT} FROM ${JOINED}
          WHERE m.member_id = $1 AND m.account_id = $2 AND p.session_generation = $3`,
         [memberId, accountId, generation],
       );
@@ -96,6 +100,9 @@ export function memberStore(store: Store) {
 
 export type MemberStore = ReturnType<typeof memberStore>;
 
-function membershipOf({ account_id, account_name, role, ip_allow }: Columns): Membership {
-  return { id: Number(account_id), name: account_name, role, ipAllow: ip_allow };
+function membershipOf({ account_id, account_name, role, ...row }: Columns): Membership {
+  return {
+    ...{ id: Number(account_id), name: account_name, role, ipAllow: row.ip_allow },
+    isOperator: row.is_operator,
+  };
 }

@@ -84,6 +84,7 @@ export function describeSession(
     account: { id: account.id, name: account.name },
     role: account.role,
     permissions: grants[account.role].toSorted(),
+    is_operator: account.isOperator === true,
     accounts: accounts.map(({ id, name, role }) => ({ id, name, role })),
   };
 }

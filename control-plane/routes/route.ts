@@ -17,7 +17,12 @@ import type { StartStore } from '../overview/start-store.ts';
 import type { DeadLetterCauses } from '../on-call/dead-letter-causes.ts';
 import type { NamesStore } from '../people/names-store.ts';
 import type { RelayStore } from '../relays/store.ts';
+import type { DashboardStore } from '../dashboards/dashboard-store.ts';
+import type { LinkStore } from '../links/link-store.ts';
+import type { JobStore } from '../operations/job-store.ts';
+import type { OperationStore } from '../operations/operation-store.ts';
 import type { SavedReportStore } from '../saved-reports/saved-report-store.ts';
+import type { Store } from '../store.ts';
 import type { UsageStore } from '../usage/usage-store.ts';
 import type { Caller } from '../sessions/authenticate.ts';
 
@@ -29,6 +34,8 @@ export interface Services {
   sealer: Sealer | undefined;
   /** EMAIL_TRACK_BASE; empty: unset. */
   trackBase: string;
+  /** Public address of short links, without /s/; empty: unknown. */
+  shortLinkBase: string;
   /** Address of the ingest host for clients; empty: unknown. */
   ingestUrl: string;
   log: Log;
@@ -38,11 +45,17 @@ export interface Services {
   audit: AuditStore;
   usage: UsageStore;
   savedReports: SavedReportStore;
+  dashboards: DashboardStore;
+  links: LinkStore;
   books: BookMinutes;
   startStore: StartStore;
   freshness: Freshness;
   people: NamesStore;
   deadLetters: DeadLetterCauses;
+  operations: OperationStore;
+  jobs: JobStore;
+  /** Of on-site campaigns. */
+  store: Store;
   /** Of campaigns and templates. */
   database: Pick<Database, 'query'>;
   mergesOf: MergesOf;

@@ -19,7 +19,23 @@ import { getLive } from '../live/handlers.ts';
 import { getPerson, getTimeline } from '../people/handlers.ts';
 import { sampleAudience } from '../people/sample.ts';
 import { listValues } from '../values/handlers.ts';
+import {
+  getOperation,
+  listChanges,
+  listJobs,
+  listOperations,
+  requestOperation,
+  stopOperation,
+} from '../operations/handlers.ts';
 import { getOnCall } from '../on-call/handlers.ts';
+import {
+  createDashboard,
+  listDashboards,
+  removeDashboard,
+  replaceDashboard,
+} from '../dashboards/handlers.ts';
+import { createLink, listLinks } from '../links/handlers.ts';
+import { createOnsiteCampaign, listOnsiteCampaigns, setOnsiteShown } from '../onsite/handlers.ts';
 import { getOverview, getStart } from '../overview/handlers.ts';
 import {
   createSavedReport,
@@ -60,6 +76,27 @@ const campaignRoutes: readonly ControlRoute[] = [
   })),
 ];
 
+const onsiteRoutes: readonly ControlRoute[] = [
+  {
+    ...get,
+    path: '/v1/onsite-campaigns',
+    permission: 'campaign.read',
+    handler: listOnsiteCampaigns,
+  },
+  {
+    ...post,
+    path: '/v1/onsite-campaigns',
+    permission: 'campaign.send',
+    handler: createOnsiteCampaign,
+  },
+  ...(['pause', 'resume'] as const).map((verb): ControlRoute => ({
+    ...campaign,
+    path: `/v1/onsite-campaigns/{id}/${verb}`,
+    permission: 'campaign.send',
+    handler: setOnsiteShown(verb === 'resume'),
+  })),
+];
+
 /** Routes that only the panel has (docs/control-plane.md, "Routes of the panel"). */
 export const panelRoutes: readonly ControlRoute[] = [
   { ...get, path: '/v1/overview', permission: 'event.read', handler: getOverview },
@@ -81,6 +118,16 @@ export const panelRoutes: readonly ControlRoute[] = [
     handler: changeMessageSettings,
   },
   { ...get, path: '/v1/on-call', permission: 'settings.read', handler: getOnCall },
+  { ...get, path: '/v1/operations', permission: 'settings.read', handler: listOperations },
+  { ...get, path: '/v1/operations/{id}', permission: 'settings.read', handler: getOperation },
+  { ...post, path: '/v1/operations', permission: 'settings.write', handler: requestOperation },
+  {
+    ...{ method: 'POST', readsBody: false, path: '/v1/operations/{id}/stop' },
+    permission: 'settings.write',
+    handler: stopOperation,
+  },
+  { ...get, path: '/v1/jobs', permission: 'settings.read', handler: listJobs },
+  { ...get, path: '/v1/changes', permission: 'audit.read', handler: listChanges },
   { ...get, path: '/v1/start', permission: 'event.read', handler: getStart },
   { ...get, path: '/v1/members', permission: members.read, handler: listMembers },
   { ...post, path: '/v1/members', permission: members.write, handler: addMember },
@@ -103,6 +150,7 @@ export const panelRoutes: readonly ControlRoute[] = [
   },
   { ...get, path: '/v1/audit', permission: 'audit.read', handler: listAudit },
   ...campaignRoutes,
+  ...onsiteRoutes,
   { ...get, path: '/v1/usage', permission: 'billing.read', handler: getUsage },
   { ...get, path: '/v1/saved-reports', permission: 'analytics.read', handler: listSavedReports },
   { ...post, path: '/v1/saved-reports', permission: 'analytics.read', handler: createSavedReport },
@@ -117,6 +165,17 @@ export const panelRoutes: readonly ControlRoute[] = [
     path: '/v1/saved-reports/{id}',
     permission: 'analytics.read',
     handler: removeSavedReport,
+  },
+  { ...get, path: '/v1/links', permission: 'campaign.read', handler: listLinks },
+  { ...post, path: '/v1/links', permission: 'campaign.write', handler: createLink },
+  { ...get, path: '/v1/dashboards', permission: 'analytics.read', handler: listDashboards },
+  { ...post, path: '/v1/dashboards', permission: 'analytics.read', handler: createDashboard },
+  { ...put, path: '/v1/dashboards/{id}', permission: 'analytics.read', handler: replaceDashboard },
+  {
+    ...remove,
+    path: '/v1/dashboards/{id}',
+    permission: 'analytics.read',
+    handler: removeDashboard,
   },
 ];
 

@@ -5,7 +5,12 @@ import { answer, refuse, type Answer } from '../errors.ts';
 import { readBody } from '../routes/read-body.ts';
 import type { MemberRequest, Services } from '../routes/route.ts';
 import { actorOf, type Caller } from '../sessions/authenticate.ts';
-import { MAX_SAVED_REPORTS, REPORT_KINDS, type ReportDraft } from './saved-report-store.ts';
+import {
+  MAX_SAVED_REPORTS,
+  REPORT_KINDS,
+  type Editor,
+  type ReportDraft,
+} from './saved-report-store.ts';
 
 const MAX_DEFINITION_BYTES = 65_536;
 
@@ -63,7 +68,7 @@ export async function removeSavedReport(
 }
 
 /** Who may write settings may change the reports of others, too. */
-function editorOf(caller: Caller) {
+export function editorOf(caller: Caller): Editor {
   return { ...actorOf(caller), isAdmin: grants[caller.account.role].includes('settings.write') };
 }
 

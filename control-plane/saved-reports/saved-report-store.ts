@@ -31,7 +31,7 @@ interface Author {
 }
 
 /** Who changes a report: its author, or with `isAdmin` anybody's. */
-interface Editor extends Author {
+export interface Editor extends Author {
   isAdmin: boolean;
 }
 

@@ -30,7 +30,13 @@ import {
   writeKeyRevoke,
 } from './keys.ts';
 import { linkCreate } from './link.ts';
-import { memberCreate, memberRemove, memberSetPassword, memberSetRole } from './member.ts';
+import {
+  memberCreate,
+  memberRemove,
+  memberSetOperator,
+  memberSetPassword,
+  memberSetRole,
+} from './member.ts';
 import { messagesSettings } from './message-settings.ts';
 import { messageShow } from './message-show.ts';
 import { metersRecount } from './meters/recount.ts';
@@ -79,6 +85,7 @@ const ADMIN_COMMANDS: readonly AdminCommand[] = [
   memberCreate,
   memberSetRole,
   memberSetPassword,
+  memberSetOperator,
   memberRemove,
   sealRotate,
   webhookTry,

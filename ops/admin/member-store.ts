@@ -73,6 +73,19 @@ export async function setPassword({
   return row && { memberId: Number(row.id), accountIds: row.accounts.map(Number) };
 }
 
+/** Undefined: nobody has the address. */
+export async function setOperator({
+  database,
+  email,
+  isOperator,
+}: Person & { isOperator: boolean }): Promise<number | undefined> {
+  const { rows } = await database.query<{ id: string }>(
+    'UPDATE members SET is_operator = $2 WHERE email = $1 RETURNING id',
+    [email, isOperator],
+  );
+  return rows[0] && Number(rows[0].id);
+}
+
 /**
  * Ends a membership, and the person's sessions; who belongs to no account any more is forgotten.
  * Undefined: they do not belong to the account.

@@ -5,7 +5,7 @@ import { generatePassword, hashPassword } from '../../control-plane/members/pass
 import { REQUIRED } from '../../cli/arguments.ts';
 import { CommandError } from '../../cli/command.ts';
 import { adminCommand, idOption, requireAccount } from './command.ts';
-import { addMember, removeMember, setPassword, setRole } from './member-store.ts';
+import { addMember, removeMember, setOperator, setPassword, setRole } from './member-store.ts';
 
 const OPERATOR = 'operator';
 
@@ -87,6 +87,29 @@ export const memberSetPassword = adminCommand({
         details: { member_id: memberId },
       });
     return { member_id: memberId, email, password };
+  },
+});
+
+/**
+ * `./ravand admin member set-operator`: a member who may replay and rebuild in the panel, which
+ * concerns all accounts. No role of an account has this.
+ */
+export const memberSetOperator = adminCommand({
+  name: 'member set-operator',
+  usage: 'member set-operator --email ADDRESS [--remove]',
+  options: { email: REQUIRED, remove: { type: 'boolean' } },
+  async run(line, { database }) {
+    const email = emailOption(line.values.email);
+    const isOperator = line.values.remove !== true;
+    const memberId = await setOperator({ database, email, isOperator });
+    if (memberId === undefined) throw new CommandError(`there is no member ${email}`);
+    await recordAudit(database, {
+      accountId: null,
+      actor: OPERATOR,
+      action: 'member.operator_changed',
+      details: { member_id: memberId, is_operator: isOperator },
+    });
+    return { member_id: memberId, email, is_operator: isOperator };
   },
 });
 

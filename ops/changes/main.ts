@@ -6,7 +6,7 @@ import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { idOption } from '../admin/command.ts';
 import { operatorContext } from '../operator-context.ts';
 import { sinceOption } from '../since.ts';
-import { detailsText, readChanges, type Change } from './read-changes.ts';
+import { detailsText, readChanges, type Change } from '../../platform/changes/read-changes.ts';
 
 const DAY = 86_400_000;
 const MAX_LINES = 1000;

@@ -38,8 +38,9 @@ const COLUMNS = `letter AS key, dead_partition, dead_offset::float8, stage, reas
   extract(epoch FROM now() - attempt_at)::float8 * 1000 AS attempt_age, raw_end::float8, redriven_to::float8, note`;
 
 /** One discard changes all its dead letters at one time. Of erased people nothing is left. */
-const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded' AND NOT erased
-  AND changed_at = (SELECT max(changed_at) FROM dead_letters WHERE fingerprint = $1 AND state = 'discarded' AND NOT erased)`;
+const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded' AND NOT erased AND ($2::bigint IS NULL OR account_id = $2)
+  AND changed_at = (SELECT max(changed_at) FROM dead_letters
+    WHERE fingerprint = $1 AND state = 'discarded' AND NOT erased AND ($2::bigint IS NULL OR account_id = $2))`;
 
 /**
  * States of dead letters in PostgreSQL. Every change is one statement with the expected state in
@@ -47,9 +48,12 @@ const LAST_DISCARD = `fingerprint = $1 AND state = 'discarded' AND NOT erased
  */
 export class DeadLetterStore {
   readonly #database: Database;
+  readonly #accountId: number | null;
 
-  constructor(database: Database) {
+  /** With an account, groups are those of its dead letters alone. */
+  constructor(database: Database, accountId?: number) {
     this.#database = database;
+    this.#accountId = accountId ?? null;
   }
 
   async counts(): Promise<StateCount[]> {
@@ -57,7 +61,8 @@ export class DeadLetterStore {
       `SELECT fingerprint, max(stage) AS stage, max(reason) AS reason, state, count(*)::int AS "deadLetters", sum(events)::int AS events,
          extract(epoch FROM min(failed_at))::float8 * 1000 AS first, extract(epoch FROM max(failed_at))::float8 * 1000 AS last,
          (array_agg(letter ORDER BY failed_at DESC, letter))[1] AS sample
-       FROM dead_letters GROUP BY fingerprint, state`,
+       FROM dead_letters WHERE $1::bigint IS NULL OR account_id = $1 GROUP BY fingerprint, state`,
+      [this.#accountId],
     );
     return rows;
   }
@@ -68,18 +73,19 @@ export class DeadLetterStore {
     options: { state: DeadLetterState; limit: number; after?: string | undefined },
   ): Promise<DeadLetterRow[]> {
     const { rows } = await this.#database.query<DeadLetterRow>(
-      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 AND state = $2
+      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 AND state = $2 AND ($5::bigint IS NULL OR account_id = $5)
          AND ($4::text IS NULL OR (partition, record_offset, coalesce(item, 0), letter) > (SELECT partition, record_offset, coalesce(item, 0), letter FROM dead_letters WHERE letter = $4))
        ORDER BY partition, record_offset, coalesce(item, 0), letter LIMIT $3`,
-      [group, options.state, options.limit, options.after ?? null],
+      [group, options.state, options.limit, options.after ?? null, this.#accountId],
     );
     return rows;
   }
 
   async newestOfGroup(group: string, limit: number): Promise<DeadLetterRow[]> {
     const { rows } = await this.#database.query<DeadLetterRow>(
-      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 ORDER BY failed_at DESC, letter LIMIT $2`,
-      [group, limit],
+      `SELECT ${COLUMNS} FROM dead_letters WHERE fingerprint = $1 AND ($3::bigint IS NULL OR account_id = $3)
+       ORDER BY failed_at DESC, letter LIMIT $2`,
+      [group, limit, this.#accountId],
     );
     return rows;
   }
@@ -186,9 +192,9 @@ export class DeadLetterStore {
   /** Returns how many dead letters and events were discarded. */
   async discard(group: string, note: string): Promise<{ deadLetters: number; events: number }> {
     const { rows } = await this.#database.query<{ deadLetters: number; events: number }>(
-      `WITH gone AS (UPDATE dead_letters SET state = 'discarded', note = $2, changed_at = now() WHERE fingerprint = $1 AND state = 'dead' RETURNING events)
+      `WITH gone AS (UPDATE dead_letters SET state = 'discarded', note = $2, changed_at = now() WHERE fingerprint = $1 AND state = 'dead' AND ($3::bigint IS NULL OR account_id = $3) RETURNING events)
        SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events FROM gone`,
-      [group, note],
+      [group, note, this.#accountId],
     );
     return rows[0] ?? { deadLetters: 0, events: 0 };
   }
@@ -196,8 +202,8 @@ export class DeadLetterStore {
   /** Events of the dead letters that a discard of the group would end. */
   async deadEvents(group: string): Promise<number> {
     const { rows } = await this.#database.query<{ events: number }>(
-      `SELECT coalesce(sum(events), 0)::int AS events FROM dead_letters WHERE fingerprint = $1 AND state = 'dead'`,
-      [group],
+      `SELECT coalesce(sum(events), 0)::int AS events FROM dead_letters WHERE fingerprint = $1 AND state = 'dead' AND ($2::bigint IS NULL OR account_id = $2)`,
+      [group, this.#accountId],
     );
     return rows[0]?.events ?? 0;
   }
@@ -212,7 +218,7 @@ export class DeadLetterStore {
       note: string | null;
     }>(
       `SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events, max(note) AS note FROM dead_letters WHERE ${LAST_DISCARD}`,
-      [group],
+      [group, this.#accountId],
     );
     const [row] = rows;
     return row && row.deadLetters > 0 ? { ...row, note: row.note ?? '' } : undefined;
@@ -223,7 +229,7 @@ export class DeadLetterStore {
     const { rows } = await this.#database.query<{ deadLetters: number; events: number }>(
       `WITH back AS (UPDATE dead_letters SET state = 'dead', note = NULL, changed_at = now() WHERE ${LAST_DISCARD} RETURNING events)
        SELECT count(*)::int AS "deadLetters", coalesce(sum(events), 0)::int AS events FROM back`,
-      [group],
+      [group, this.#accountId],
     );
     return rows[0] ?? { deadLetters: 0, events: 0 };
   }

@@ -6,6 +6,7 @@ import { print } from '../../cli/terminal.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { countText } from '../../cli/format.ts';
+import { idOption } from '../admin/command.ts';
 import { asWriter } from '../log/command-writer.ts';
 import { openTools } from './redrive-tools.ts';
 import { findGroup, groupsOf, type DeadLetterGroup } from './groups.ts';
@@ -23,6 +24,8 @@ interface DlqContext {
   database: Database;
   reader: RangeReader;
   store: DeadLetterStore;
+  /** Undefined: dead letters of all accounts. */
+  accountId: number | undefined;
   json: boolean;
 }
 
@@ -33,6 +36,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     words: { min: 0, max: 2 },
     options: {
       json: { type: 'boolean' },
+      account: { type: 'string' },
       limit: { type: 'string' },
       'dry-run': { type: 'boolean' },
       reason: { type: 'string' },
@@ -44,6 +48,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       throw new UsageError(`dlq ${verb}: which group? ./ravand dlq lists them`);
     return name;
   };
+  const accountId = values.account === undefined ? undefined : idOption(values, 'account');
   const operator = operatorContext(context);
   const database = connectPostgres({
     url: operator.settings.DATABASE_URL,
@@ -60,7 +65,8 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     operator,
     database,
     reader,
-    store: new DeadLetterStore(database),
+    store: new DeadLetterStore(database, accountId),
+    accountId,
     json: values.json === true,
   };
   try {
@@ -166,7 +172,7 @@ async function redriveNow(
   const { group } = options;
   const about = { group: group.group, stage: group.stage, reason: group.reason };
   if (!options.dryRun)
-    await audit(database, {
+    await audit(dlq, {
       action: 'dead_letters.redrive_started',
       details: { ...about, limit: options.limit, dead: group.states.dead },
     });
@@ -182,8 +188,7 @@ async function redriveNow(
       uncertain: report.uncertain,
       unready: sum(report.unready),
     };
-    if (!options.dryRun)
-      await audit(database, { action: 'dead_letters.redriven', details: summary });
+    if (!options.dryRun) await audit(dlq, { action: 'dead_letters.redriven', details: summary });
     if (json)
       print(
         JSON.stringify({
@@ -228,7 +233,7 @@ async function discard(
     return 0;
   }
   if (group.states.dead > 0)
-    await audit(dlq.database, {
+    await audit(dlq, {
       action: 'dead_letters.discarded',
       details: { ...about, dead: group.states.dead },
     });
@@ -252,7 +257,7 @@ async function restore(
   if (!last) throw new CommandError(`no dead letter of group ${group} is discarded`);
   const about = { group, stage, reason, note: last.note };
   if (!options.isDry)
-    await audit(database, {
+    await audit(dlq, {
       action: 'dead_letters.restored',
       details: { ...about, discarded: last.deadLetters },
     });
@@ -308,10 +313,10 @@ async function requireGroup({ store }: DlqContext, name: string): Promise<DeadLe
 }
 
 function audit(
-  database: Database,
+  { database, accountId }: Pick<DlqContext, 'database' | 'accountId'>,
   line: { action: string; details: Record<string, unknown> },
 ): Promise<void> {
-  return recordAudit(database, { accountId: null, actor: 'operator', ...line });
+  return recordAudit(database, { accountId: accountId ?? null, actor: 'operator', ...line });
 }
 
 /** The --json forms: the key of a dead letter is `letter`, their number `letters`. */

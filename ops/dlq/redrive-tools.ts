@@ -63,10 +63,12 @@ export async function openTools({
   operator: { settings, log },
   database,
   reader,
+  store = new DeadLetterStore(database),
 }: {
   operator: OperatorContext;
   database: Database;
   reader: RangeReader;
+  store?: DeadLetterStore;
 }): Promise<{ tools: RedriveTools; close: () => Promise<void> }> {
   const admin = new kafkajs.Kafka(kafkajsConnection(settings, 'ravand-dlq')).admin();
   await admin.connect();
@@ -102,7 +104,7 @@ export async function openTools({
       reader: { search: (range, visit) => inTurn(() => reader.search(range, visit)) },
       deadLetter: (known) => inTurn(() => nextDeadLetter(cursor, known)),
       admin,
-      store: new DeadLetterStore(database),
+      store,
       eventsTable: clickhouseEventsTable({ client, cluster: settings.CLICKHOUSE_CLUSTER }),
       storedItems: storedItemsLoader((positions) => storedItems(client, positions)),
       publish: (record) => producer.publish({ topic: TOPIC.raw, ...record }),

@@ -30,6 +30,7 @@ const GROUPS: readonly Group[] = [
       { to: '/reports/retention', label: msg`بازگشت`, icon: 'retention' },
       { to: '/reports/trends', label: msg`روندها`, icon: 'trends' },
       { to: '/reports/paths', label: msg`مسیرها`, icon: 'paths' },
+      { to: '/dashboards', label: msg`داشبوردها`, icon: 'dashboard' },
       { to: '/reports/saved', label: msg`ذخیره‌شده‌ها`, icon: 'bookmark' },
     ],
   },
@@ -39,6 +40,8 @@ const GROUPS: readonly Group[] = [
       { to: '/segments', label: msg`سگمنت‌ها`, icon: 'people' },
       { to: '/campaigns', label: msg`کمپین‌ها`, icon: 'send' },
       { to: '/templates', label: msg`قالب‌ها`, icon: 'template' },
+      { to: '/onsite', label: msg`درون سایت`, icon: 'window' },
+      { to: '/links', label: msg`پیوندهای کوتاه`, icon: 'shorten' },
     ],
   },
   {

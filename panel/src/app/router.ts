@@ -18,6 +18,7 @@ import { readPeopleSearch } from '../features/people/search.ts';
 import { readQualitySearch } from '../features/quality/search.ts';
 import { readRetentionSearch } from '../features/retention/search.ts';
 import { readSegmentSearch } from '../features/segments/search.ts';
+import { readChangesSearch } from '../features/on-call/changes-search.ts';
 import { readNext } from '../features/sign-in/next.ts';
 import { SignInPage } from '../features/sign-in/sign-in-page.tsx';
 import { readTrendsSearch } from '../features/trends/search.ts';
@@ -110,6 +111,17 @@ const routes = [
     component: lazyRouteComponent(() => import('../features/saved/saved-page.tsx'), 'SavedPage'),
   }),
   createRoute({
+    ...member('/dashboards', 'dashboards'),
+    component: lazyRouteComponent(
+      () => import('../features/dashboards/dashboards-page.tsx'),
+      'DashboardsPage',
+    ),
+  }),
+  createRoute({
+    ...member('/dashboards/$id', 'dashboards', 'funnel', 'retention', 'trends', 'paths'),
+    component: lazyRouteComponent(() => import('./dashboard-route.tsx'), 'DashboardRoute'),
+  }),
+  createRoute({
     ...member('/people', 'people'),
     validateSearch: readPeopleSearch,
     component: lazyRouteComponent(() => import('../features/people/people-page.tsx'), 'PeoplePage'),
@@ -163,6 +175,14 @@ const routes = [
     ),
   }),
   createRoute({
+    ...member('/onsite', 'onsite'),
+    component: lazyRouteComponent(() => import('../features/onsite/onsite-page.tsx'), 'OnsitePage'),
+  }),
+  createRoute({
+    ...member('/links', 'links'),
+    component: lazyRouteComponent(() => import('../features/links/links-page.tsx'), 'LinksPage'),
+  }),
+  createRoute({
     ...member('/exports', 'exports'),
     component: lazyRouteComponent(
       () => import('../features/exports/exports-page.tsx'),
@@ -190,6 +210,18 @@ const routes = [
       () => import('../features/on-call/on-call-page.tsx'),
       'OnCallPage',
     ),
+  }),
+  createRoute({
+    ...member('/on-call/changes', 'on-call'),
+    validateSearch: readChangesSearch,
+    component: lazyRouteComponent(
+      () => import('../features/on-call/changes-page.tsx'),
+      'ChangesPage',
+    ),
+  }),
+  createRoute({
+    ...member('/on-call/jobs', 'on-call'),
+    component: lazyRouteComponent(() => import('../features/on-call/jobs-page.tsx'), 'JobsPage'),
   }),
   createRoute({
     ...member('/settings', 'settings'),

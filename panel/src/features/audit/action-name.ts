@@ -16,6 +16,13 @@ export function useActionName(): (action: string) => string {
     'saved_report.created': t`ذخیرهٔ گزارش`,
     'saved_report.changed': t`تغییر گزارش ذخیره‌شده`,
     'saved_report.removed': t`حذف گزارش ذخیره‌شده`,
+    'dashboard.created': t`ساختن داشبورد`,
+    'dashboard.changed': t`تغییر داشبورد`,
+    'dashboard.removed': t`حذف داشبورد`,
+    'link.created': t`ساختن پیوند کوتاه`,
+    'onsite_campaign.created': t`آغاز کمپین درون سایت`,
+    'onsite_campaign.ended': t`توقف کمپین درون سایت`,
+    'onsite_campaign.resumed': t`ادامهٔ کمپین درون سایت`,
     'segment.created': t`ساختن سگمنت`,
     'segment.replaced': t`تغییر سگمنت`,
     'segment.deleted': t`حذف سگمنت`,
@@ -37,6 +44,8 @@ export function useActionName(): (action: string) => string {
     'integration.disabled': t`خاموش کردن وب‌هوک`,
     'relay.saved': t`ذخیرهٔ رله`,
     'relay.deleted': t`حذف رله`,
+    'operation.requested': t`درخواست یک کار`,
+    'operation.stop_requested': t`درخواست توقف یک کار`,
     'relay.retried': t`تلاش دوبارهٔ رله`,
   };
   return (action) => names[action] ?? action;

@@ -54,7 +54,11 @@ export function FunnelPage() {
                 request ? undefined : <Trans>دست‌کم دو گام انتخاب کنید تا قیف ساخته شود.</Trans>
               }
             >
-              {(shown) => <FunnelResult answer={shown} request={request ?? {}} />}
+              {(shown) => (
+                <div id="funnel-picture">
+                  <FunnelResult answer={shown} request={request ?? {}} />
+                </div>
+              )}
             </ReportResult>
           </Card>
         }

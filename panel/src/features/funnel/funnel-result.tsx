@@ -19,7 +19,7 @@ export function FunnelResult({ answer, request }: { answer: FunnelAnswer; reques
     );
   const wait = steps.reduce((sum, one) => sum + (one.median_seconds_from_previous ?? 0), 0);
   return (
-    <div className={styles['result']} id="funnel-picture">
+    <div className={styles['result']}>
       <Figures>
         <Figure
           label={<Trans>نرخ تبدیل</Trans>}

@@ -1,28 +1,16 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Link } from '@tanstack/react-router';
 import { api } from '../../shared/api/request.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
-import { Button } from '../../shared/ui/button.tsx';
+import { OperationsCard } from '../../shared/operations/operations-card.tsx';
+import { useMay, useSession } from '../../shared/session/session.ts';
+import { buttonClass } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/card.tsx';
-import { CodeBlock } from '../../shared/ui/code-block.tsx';
-import { Dialog } from '../../shared/ui/dialog.tsx';
 import { Figure, Figures } from '../../shared/ui/figure.tsx';
 import { Page } from '../../shared/ui/page.tsx';
-import { Banner, Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
-import { Table } from '../../shared/ui/table.tsx';
-
-interface Cause {
-  group: string;
-  stage: string;
-  reason: string;
-  events: number;
-  waiting: number;
-  redriven: number;
-  discarded: number;
-  first: string;
-  last: string;
-}
+import { Banner, Loading, ProblemState } from '../../shared/ui/states.tsx';
+import { DeadLettersCard, type Cause } from './dead-letters-card.tsx';
 
 interface OnCall {
   now: string;
@@ -33,6 +21,8 @@ interface OnCall {
 /** Behind by more, s, is a warning. */
 const LATE_SECONDS = 60;
 
+const DECISIONS = ['dead_letters.redrive', 'dead_letters.discard', 'dead_letters.restore'] as const;
+
 /** Lag of what reports read, and events that could not be processed. */
 export function OnCallPage() {
   const { t } = useLingui();
@@ -42,7 +32,11 @@ export function OnCallPage() {
     queryFn: ({ signal }) => api<OnCall>('/v1/on-call', { signal }),
   });
   return (
-    <Page title={t`آماده‌باش`} lead={t`هر بخش چقدر عقب است، و چه رویدادهایی پردازش نشده‌اند.`}>
+    <Page
+      title={t`آماده‌باش`}
+      lead={t`هر بخش چقدر عقب است، و چه رویدادهایی پردازش نشده‌اند.`}
+      actions={<Actions />}
+    >
       {data ? (
         <>
           {error ? (
@@ -52,6 +46,7 @@ export function OnCallPage() {
           ) : null}
           <ProgressCard onCall={data} />
           <DeadLettersCard causes={data.dead_letters} />
+          <OperationsCard kinds={DECISIONS} />
         </>
       ) : error ? (
         <ProblemState error={error} retry={() => void refetch()} />
@@ -59,6 +54,25 @@ export function OnCallPage() {
         <Loading lines={10} />
       )}
     </Page>
+  );
+}
+
+function Actions() {
+  const may = useMay();
+  const { is_operator } = useSession();
+  return (
+    <>
+      {may('audit.read') ? (
+        <Link to="/on-call/changes" search={{} as never} className={buttonClass('secondary')}>
+          <Trans>چه تغییر کرده است</Trans>
+        </Link>
+      ) : null}
+      {is_operator ? (
+        <Link to="/on-call/jobs" className={buttonClass('secondary')}>
+          <Trans>بازپخش و بازسازی</Trans>
+        </Link>
+      ) : null}
+    </>
   );
 }
 
@@ -91,71 +105,6 @@ function ProgressCard({ onCall: { now, progress } }: { onCall: OnCall }) {
           );
         })}
       </Figures>
-    </Card>
-  );
-}
-
-function DeadLettersCard({ causes }: { causes: readonly Cause[] }) {
-  const { t } = useLingui();
-  const { count, dateTime } = useFormat();
-  const [shown, setShown] = useState<Cause>();
-  return (
-    <Card title={<Trans>رویدادهای ناخوانا (dead letter)</Trans>}>
-      {causes.length === 0 ? (
-        <Empty title={<Trans>همهٔ رویدادها پردازش شده‌اند</Trans>}>
-          <Trans>رویدادی که پردازش نشود گم نمی‌شود: اینجا با علت آن دیده می‌شود.</Trans>
-        </Empty>
-      ) : (
-        <Table
-          label={t`رویدادهای ناخوانا`}
-          rows={causes}
-          rowKey={({ group }) => group}
-          columns={[
-            {
-              key: 'reason',
-              header: <Trans>علت</Trans>,
-              isRowHeader: true,
-              cell: (cause) => (
-                <Button kind="quiet" onClick={() => setShown(cause)}>
-                  <bdi>{cause.reason}</bdi>
-                </Button>
-              ),
-            },
-            { key: 'stage', header: <Trans>بخش</Trans>, cell: ({ stage }) => <bdi>{stage}</bdi> },
-            {
-              key: 'waiting',
-              header: <Trans>در انتظار تصمیم</Trans>,
-              isNumber: true,
-              cell: ({ waiting }) => count(waiting),
-            },
-            {
-              key: 'redriven',
-              header: <Trans>دوباره پردازش‌شده</Trans>,
-              isNumber: true,
-              cell: ({ redriven }) => count(redriven),
-            },
-            {
-              key: 'last',
-              header: <Trans>آخرین بار</Trans>,
-              cell: ({ last }) => dateTime(Date.parse(last)),
-            },
-          ]}
-        />
-      )}
-      {shown ? (
-        <Dialog title={<bdi>{shown.reason}</bdi>} onClose={() => setShown(undefined)}>
-          <p>
-            <Trans>
-              {count(shown.events)} رویداد پذیرفته‌شده در انتظارند. نخست علت را برطرف کنید؛ سپس
-              پردازش دوباره را آزمایشی اجرا کنید:
-            </Trans>
-          </p>
-          <CodeBlock
-            label={t`فرمان`}
-            text={`./ravand dlq show ${shown.group}\n./ravand dlq redrive ${shown.group} --dry-run`}
-          />
-        </Dialog>
-      ) : null}
     </Card>
   );
 }

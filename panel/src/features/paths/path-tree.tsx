@@ -30,7 +30,7 @@ export function PathTree({ answer, start }: { answer: PathsAnswer; start: string
       </Empty>
     );
   return (
-    <div className={styles['tree']} id="paths-picture">
+    <div className={styles['tree']}>
       <p className={styles['start']}>
         <bdi>{start}</bdi> · <Trans>{count(people)} نفر</Trans>
       </p>

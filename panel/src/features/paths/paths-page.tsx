@@ -62,7 +62,11 @@ export function PathsPage() {
               report={report}
               missing={request ? undefined : <Trans>رویدادی انتخاب کنید.</Trans>}
             >
-              {(shown) => <PathTree answer={shown} start={search.start.event} />}
+              {(shown) => (
+                <div id="paths-picture">
+                  <PathTree answer={shown} start={search.start.event} />
+                </div>
+              )}
             </ReportResult>
           </Card>
         }

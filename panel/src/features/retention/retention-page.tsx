@@ -68,7 +68,9 @@ export function RetentionPage() {
               }
             >
               {(shown) => (
-                <RetentionResult answer={shown} request={request ?? {}} period={search.period} />
+                <div id="retention-picture">
+                  <RetentionResult answer={shown} request={request ?? {}} period={search.period} />
+                </div>
               )}
             </ReportResult>
           </Card>

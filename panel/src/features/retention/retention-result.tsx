@@ -42,7 +42,7 @@ export function RetentionResult({
   const curve = curveOf(cohorts);
   const names = { day: t`روز`, week: t`هفته`, month: t`ماه` };
   return (
-    <div className={styles['result']} id="retention-picture">
+    <div className={styles['result']}>
       <TimeChart
         label={t`سهم کسانی که بازگشته‌اند، پس از هر دوره`}
         unit={names[period]}

@@ -1,9 +1,10 @@
 import { Trans, useLingui } from '@lingui/react/macro';
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
+import { savedReportsQuery, type SavedReport } from '../../shared/report/saved-report.ts';
 import { useMay, useSession } from '../../shared/session/session.ts';
 import { Button, buttonClass } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/card.tsx';
@@ -12,24 +13,10 @@ import { Page } from '../../shared/ui/page.tsx';
 import { Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { Table } from '../../shared/ui/table.tsx';
 
-interface SavedReport {
-  id: number;
-  name: string;
-  kind: 'funnel' | 'retention' | 'trends' | 'paths';
-  definition: Record<string, unknown>;
-  created_by: string | null;
-  updated_at: string;
-}
-
-const savedQuery = queryOptions({
-  queryKey: ['saved-reports'],
-  queryFn: ({ signal }) => api<{ saved_reports: SavedReport[] }>('/v1/saved-reports', { signal }),
-});
-
 /** Reports that members of the account saved. */
 export function SavedPage() {
   const { t } = useLingui();
-  const { data, error, refetch } = useQuery(savedQuery);
+  const { data, error, refetch } = useQuery(savedReportsQuery);
   const [removing, setRemoving] = useState<SavedReport>();
   return (
     <Page

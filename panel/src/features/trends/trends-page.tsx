@@ -58,12 +58,14 @@ export function TrendsPage() {
               }
             >
               {(shown) => (
-                <TrendsResult
-                  answer={shown}
-                  previous={search.compare ? previous.data?.answer : undefined}
-                  search={search}
-                  request={request ?? {}}
-                />
+                <div id="trends-picture">
+                  <TrendsResult
+                    answer={shown}
+                    previous={search.compare ? previous.data?.answer : undefined}
+                    search={search}
+                    request={request ?? {}}
+                  />
+                </div>
               )}
             </ReportResult>
           </Card>

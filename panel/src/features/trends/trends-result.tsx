@@ -44,7 +44,7 @@ export function TrendsResult({ answer, previous, search, request }: Props) {
       }))
     : [];
   return (
-    <div className={styles['result']} id="trends-picture">
+    <div className={styles['result']}>
       <Totals {...{ answer, previous, request, nameOf, formula }} />
       <TimeChart
         label={t`روند`}

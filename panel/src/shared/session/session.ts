@@ -14,6 +14,8 @@ export interface Session {
   account: { id: number; name: string };
   role: Role;
   permissions: readonly Permission[];
+  /** Looks after the installation: may replay and rebuild. */
+  is_operator: boolean;
   accounts: readonly AccountOfMember[];
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/postgres/pool.ts';
+import type { Database } from '../postgres/pool.ts';
 
 /** An audit line, or a migration that ran. */
 export interface Change {

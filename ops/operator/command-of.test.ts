@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../platform/operations/operation.ts';
+import { parseReplayLine } from '../replay/request.ts';
+import { parseRebuildLine } from '../rebuild/request.ts';
+import { parseEraseLine } from '../erase/request.ts';
+import { commandOf } from './command-of.ts';
+
+const line = (operation: Operation, accountId: number | undefined = 7) =>
+  commandOf(operation, { accountId });
+
+describe('the command of an operation', () => {
+  it('of dead letters names the account, so that those of others stay as they are', () => {
+    expect(line({ kind: 'dead_letters.redrive', input: { group: 'ab12', dry_run: true } })).toEqual(
+      ['dlq', 'redrive', 'ab12', '--account=7', '--dry-run', '--json'],
+    );
+    expect(() =>
+      commandOf(
+        { kind: 'dead_letters.redrive', input: { group: 'ab12', dry_run: true } },
+        { accountId: undefined },
+      ),
+    ).toThrow('without an account');
+  });
+
+  it('takes no option from the id of a person', () => {
+    const erase = line({
+      kind: 'person.erase',
+      input: { user_id: '--force', dry_run: true },
+    });
+    expect(parseEraseLine(erase.slice(1)).values).toEqual({
+      ...{ account: '7', 'user-id': ['--force'], 'dry-run': true, json: true },
+    });
+    const split = line({
+      kind: 'person.split',
+      input: { name: '--reason', from: '-x', dry_run: false },
+    });
+    expect(split).toEqual([
+      ...['person', '--account=7', '--from=-x', '--json', '--', 'split', '--reason'],
+    ]);
+  });
+
+  it('of a replay and a rebuild is one that the commands understand', () => {
+    const replay = commandOf(
+      {
+        kind: 'log.replay',
+        input: {
+          ...{ topic: 'events.raw', dry_run: true, account_id: 9 },
+          ...{ from: '2026-11-22T00:00:00.000Z', to: '2026-11-23T00:00:00.000Z' },
+        },
+      },
+      { accountId: undefined },
+    );
+    expect(parseReplayLine(replay.slice(1))).toMatchObject({
+      ...{ dryRun: true, json: true },
+      request: { topic: 'events.raw', account: 9, from: Date.UTC(2026, 10, 22) },
+    });
+    const swap = commandOf(
+      { kind: 'projection.rebuild', input: { projection: 'profiles', step: 'swap' } },
+      { accountId: undefined },
+    );
+    expect(parseRebuildLine(swap.slice(1))).toMatchObject({
+      ...{ projection: 'profiles', compare: true, swap: true, acceptGaps: false, json: true },
+    });
+    for (const step of ['undo', 'cancel', 'compare'] as const)
+      expect(() =>
+        parseRebuildLine(
+          commandOf(
+            { kind: 'projection.rebuild', input: { projection: 'events', step } },
+            { accountId: undefined },
+          ).slice(1),
+        ),
+      ).not.toThrow();
+  });
+});

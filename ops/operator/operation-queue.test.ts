@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  migratedDatabase,
+  type MigratedDatabase,
+} from '../../platform/postgres/testing/migrated-database.ts';
+import { operationStore } from '../../control-plane/operations/operation-store.ts';
+import { storeOf } from '../../control-plane/store.ts';
+import type { Operation } from '../../platform/operations/operation.ts';
+import { OperationQueue } from './operation-queue.ts';
+
+let postgres: MigratedDatabase;
+let queue: OperationQueue;
+const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
+  (await postgres.database.query<Row>(text, values)).rows;
+
+beforeAll(async () => {
+  postgres = await migratedDatabase(['0001', '0012', '0016', '0081']);
+  await rows(`INSERT INTO accounts (id, name) VALUES (1, 'a'), (2, 'b')`);
+  await rows(
+    `INSERT INTO members (id, email, password_hash) VALUES (5, 'a@x.example', '$argon2id$v=19$test')`,
+  );
+  queue = new OperationQueue(postgres.database);
+}, 60_000);
+afterAll(() => postgres.close());
+beforeEach(() => rows('TRUNCATE operations, audit_lines'));
+
+const redrive = (group: string): Operation => ({
+  kind: 'dead_letters.redrive',
+  input: { group, dry_run: false },
+});
+const request = (operation: Operation, accountId = 1) =>
+  operationStore(storeOf(postgres.database)).request({ accountId, memberId: 5 }, operation);
+/** As if the process that has it were killed, and its lease ran out. */
+const die = (id: number) =>
+  rows(`UPDATE operations SET leased_until = now() - interval '1 s' WHERE id = $1`, [id]);
+const states = () => rows('SELECT state, input::text, error FROM operations ORDER BY id');
+
+describe('the queue of operations', () => {
+  it('gives an operation to one process, and to another one after that was killed', async () => {
+    await request(redrive('aaaa'));
+    const first = await queue.claim({ isLong: false });
+    expect(first).toMatchObject({ accountId: 1, operation: redrive('aaaa'), epoch: 1 });
+    expect(await queue.claim({ isLong: false })).toBeUndefined();
+    await die(first?.id ?? 0);
+    const second = await queue.claim({ isLong: false });
+    expect(second).toMatchObject({ id: first?.id, epoch: 2 });
+    if (!first || !second) return;
+    expect(await queue.renew(first)).toBe('lost');
+    await queue.end(first, { state: 'failed', result: undefined, error: 'late' });
+    await queue.end(second, { state: 'succeeded', result: { letters: 1 }, error: '' });
+    expect(await states()).toMatchObject([{ state: 'succeeded', error: '' }]);
+  });
+
+  it('gives up an operation over which three processes died', async () => {
+    await request(redrive('aaaa'));
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const owned = await queue.claim({ isLong: false });
+      expect(owned?.epoch).toBe(attempt);
+      await die(owned?.id ?? 0);
+    }
+    expect(await queue.claim({ isLong: false })).toBeUndefined();
+    await queue.sweep();
+    expect(await states()).toMatchObject([{ state: 'failed' }]);
+  });
+
+  it('takes accounts in turns, one operation of each at a time', async () => {
+    for (const group of ['aaaa', 'bbbb', 'cccc']) await request(redrive(group));
+    await request(redrive('dddd'), 2);
+    const taken = [await queue.claim({ isLong: false }), await queue.claim({ isLong: false })];
+    expect(taken.map((one) => one?.accountId)).toEqual([1, 2]);
+    expect(await queue.claim({ isLong: false })).toBeUndefined();
+  });
+
+  it('leaves nothing of a person once the operation has ended', async () => {
+    await request({ kind: 'person.erase', input: { user_id: 'sara', dry_run: false } });
+    expect(await queue.claim({ isLong: false })).toBeUndefined();
+    const owned = await queue.claim({ isLong: true });
+    if (owned) await queue.end(owned, { state: 'succeeded', result: {}, error: '' });
+    expect(await states()).toMatchObject([{ state: 'succeeded', input: '{}' }]);
+    const lines = await rows<{ details: object }>('SELECT details FROM audit_lines');
+    expect(lines).toHaveLength(1);
+    expect(JSON.stringify(lines)).not.toContain('sara');
+  });
+
+  it('stops what runs, and what waits without starting it', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    const viewer = { accountId: 1, memberId: 5, isOperator: false };
+    const [runs = 0, waits = 0] = [await request(redrive('aaaa')), await request(redrive('bbbb'))];
+    const owned = await queue.claim({ isLong: false });
+    expect(await store.stop(viewer, runs)).toBe(true);
+    expect(await store.stop(viewer, waits)).toBe(true);
+    expect(owned && (await queue.renew(owned))).toBe('stop');
+    await queue.sweep();
+    expect(await states()).toMatchObject([{ state: 'running' }, { state: 'stopped' }]);
+  });
+});
+
+describe('requests of operations', () => {
+  it('are one operation when they are the same, with one audit line', async () => {
+    const id = await request(redrive('aaaa'));
+    expect(await request(redrive('aaaa'))).toBe(id);
+    expect(await request(redrive('aaaa'), 2)).not.toBe(id);
+    expect(await rows('SELECT actor, action, details FROM audit_lines ORDER BY id')).toMatchObject([
+      {
+        ...{ actor: 'member:5', action: 'operation.requested' },
+        details: { operation_id: id, kind: 'dead_letters.redrive', group: 'aaaa', dry_run: false },
+      },
+      { action: 'operation.requested' },
+    ]);
+  });
+
+  it('are bounded for each account', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 25 }, (_, at) => request(redrive(`aa${String(at).padStart(2, '0')}`))),
+    );
+    expect(made.filter((id) => id !== undefined)).toHaveLength(20);
+  });
+
+  it('are seen by their account, those of the installation by operators', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    await request(redrive('aaaa'));
+    await request({ kind: 'projection.rebuild', input: { projection: 'events', step: 'compare' } });
+    const kinds = async (accountId: number, isOperator: boolean) =>
+      (await store.list({ accountId, isOperator }, 10)).map(({ kind }) => kind);
+    expect(await kinds(1, false)).toEqual(['dead_letters.redrive']);
+    expect(await kinds(2, false)).toEqual([]);
+    expect(await kinds(2, true)).toEqual(['projection.rebuild']);
+  });
+});

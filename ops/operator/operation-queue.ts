@@ -1,0 +1,107 @@
+import type { Operation, OperationKind } from '../../platform/operations/operation.ts';
+import type { Database } from '../../platform/postgres/pool.ts';
+import type { OperationEnd } from './result-of.ts';
+
+/** An operation that this process works on. */
+export interface OwnedOperation {
+  id: number;
+  /** undefined: of the installation. */
+  accountId: number | undefined;
+  operation: Operation;
+  epoch: number;
+}
+
+/** How long a process has an operation without a sign of life, ms. */
+export const LEASE_MS = 30_000;
+/** Processes that died over an operation: after so many it has failed. */
+const MAX_ATTEMPTS = 3;
+/** What has ended is kept so long, days. */
+const KEPT_DAYS = 90;
+
+const OWNED = 'id = $1 AND owner_epoch = $2';
+const END = `leased_until = NULL, finished_at = clock_timestamp(), input = CASE WHEN kind LIKE 'person.%' THEN '{}' ELSE input END`;
+
+/**
+ * The queue of operations in PostgreSQL. A process that is killed leaves its lease behind; another
+ * one runs the same command again, which continues or repeats what it did.
+ */
+export class OperationQueue {
+  readonly #database: Pick<Database, 'query'>;
+
+  constructor(database: Pick<Database, 'query'>) {
+    this.#database = database;
+  }
+
+  /** Takes the next operation, in turns of accounts; undefined: none waits. */
+  async claim({ isLong }: { isLong: boolean }): Promise<OwnedOperation | undefined> {
+    const { rows } = await this.#database.query<{
+      id: string;
+      account_id: string | null;
+      kind: OperationKind;
+      input: never;
+      owner_epoch: string;
+    }>(
+      `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, started_at = coalesce(started_at, clock_timestamp()),
+         leased_until = clock_timestamp() + $2 * interval '1 ms'
+       WHERE id = (
+         SELECT o.id FROM operations o
+         WHERE o.is_long = $1 AND (o.state = 'queued' OR (o.state = 'running' AND o.leased_until < clock_timestamp())) AND o.owner_epoch < $3
+           AND NOT EXISTS (SELECT FROM operations p WHERE p.id <> o.id AND p.account_id IS NOT DISTINCT FROM o.account_id AND p.is_long = o.is_long
+             AND p.state = 'running' AND p.leased_until >= clock_timestamp())
+         ORDER BY (SELECT max(p.started_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, o.id
+         LIMIT 1 FOR UPDATE OF o SKIP LOCKED)
+       RETURNING id, account_id, kind, input, owner_epoch`,
+      [isLong, LEASE_MS, MAX_ATTEMPTS],
+    );
+    const [row] = rows;
+    if (!row) return undefined;
+    const { id, account_id, kind, input, owner_epoch } = row;
+    return {
+      ...{ id: Number(id), epoch: Number(owner_epoch) },
+      accountId: account_id === null ? undefined : Number(account_id),
+      operation: { kind, input } as Operation,
+    };
+  }
+
+  /** Renews the lease; whether it shall stop, or `lost` when another process has it. */
+  async renew({ id, epoch }: OwnedOperation): Promise<'go_on' | 'stop' | 'lost'> {
+    const { rows } = await this.#database.query<{ stop_requested: boolean }>(
+      `UPDATE operations SET leased_until = clock_timestamp() + $3 * interval '1 ms' WHERE ${OWNED} AND state = 'running' RETURNING stop_requested`,
+      [id, epoch, LEASE_MS],
+    );
+    const [row] = rows;
+    return row === undefined ? 'lost' : row.stop_requested ? 'stop' : 'go_on';
+  }
+
+  async end({ id, epoch }: OwnedOperation, { state, result, error }: OperationEnd): Promise<void> {
+    await this.#database.query(
+      `UPDATE operations SET state = $3, result = $4::json, error = $5, ${END} WHERE ${OWNED} AND state = 'running'`,
+      [id, epoch, state, result === undefined ? null : JSON.stringify(result), error],
+    );
+  }
+
+  /** This process ends: the next one continues at once, and none has died over it. */
+  async release({ id, epoch }: OwnedOperation): Promise<void> {
+    await this.#database.query(
+      `UPDATE operations SET state = 'queued', owner_epoch = owner_epoch - 1, leased_until = NULL WHERE ${OWNED} AND state = 'running'`,
+      [id, epoch],
+    );
+  }
+
+  /** Ends what was stopped before it began and what processes died over; forgets old ones. */
+  async sweep(): Promise<void> {
+    await this.#database.query(
+      `UPDATE operations SET state = 'stopped', ${END} WHERE state = 'queued' AND stop_requested`,
+      [],
+    );
+    await this.#database.query(
+      `UPDATE operations SET state = 'failed', error = 'the processes that worked on it died', ${END}
+       WHERE state = 'running' AND leased_until < clock_timestamp() AND owner_epoch >= $1`,
+      [MAX_ATTEMPTS],
+    );
+    await this.#database.query(
+      `DELETE FROM operations WHERE finished_at < clock_timestamp() - $1 * interval '1 day'`,
+      [KEPT_DAYS],
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { operationEnd, type CommandEnd } from './result-of.ts';
+
+const end = (change: Partial<CommandEnd>): CommandEnd => ({
+  ...{ code: 0, stdout: '', stderr: '', isStopped: false, ...change },
+});
+
+describe('the end of a command', () => {
+  it('is its last line as JSON, also when it exits with 1 because it found something', () => {
+    const found = operationEnd(
+      'dead_letters.redrive',
+      end({ code: 1, stdout: 'waiting\n{"letters":3,"uncertain":1}\n' }),
+    );
+    expect(found).toEqual({
+      ...{ state: 'succeeded', result: { letters: 3, uncertain: 1 }, error: '' },
+    });
+  });
+
+  it('is the last sentence of its errors when it printed no JSON', () => {
+    const failed = operationEnd(
+      'projection.rebuild',
+      end({ code: 1, stderr: 'first\nanother process took this job over\n' }),
+    );
+    expect(failed).toMatchObject({
+      ...{ state: 'failed', error: 'another process took this job over' },
+    });
+  });
+
+  it('keeps nothing about a person but counts, also of a failure', () => {
+    const stdout = JSON.stringify({
+      ...{ dry_run: true, known: true, names: ['sara', 'b-1'], beside: [], events: 12 },
+    });
+    const dry = operationEnd('person.erase', end({ stdout }));
+    expect(dry.result).toEqual({ known: true, events: 12, names: 2, beside: 0 });
+    const failed = operationEnd(
+      'person.erase',
+      end({ code: 1, stderr: 'account 7 holds no event of sara' }),
+    );
+    expect(JSON.stringify(failed)).not.toContain('sara');
+  });
+
+  it('is stopped when it was asked to stop', () => {
+    const stopped = operationEnd('log.replay', end({ code: 1, isStopped: true }));
+    expect(stopped).toEqual({ state: 'stopped', result: undefined, error: '' });
+  });
+});

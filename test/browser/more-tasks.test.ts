@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { control, enter } from '../contract/control/panel.ts';
+import { eventually, readyStack } from '../support/stack.ts';
+import { launch, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
+
+let browser: Browser;
+let account: PanelAccount;
+beforeAll(async () => {
+  browser = await launch();
+  account = await panelAccount('more tasks');
+});
+afterAll(() => browser.close());
+
+const opened = () => open(browser, { session: account.owner });
+const headers = { 'content-type': 'application/json' };
+
+it('the snippet of the first visit sends an event as it stands, with the key in its place', async () => {
+  const { page } = await opened();
+  await page.goto('/');
+  const snippet = await page.getByRole('group', { name: 'فرمان نمونه' }).innerText();
+  const command = snippet.replace('WRITE_KEY', account.writeKey);
+  const { stdout } = await promisify(execFile)('bash', ['-c', command]);
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
+});
+
+it('a dashboard shows saved reports, and a viewer sees it without changing it', async () => {
+  await send(account, [
+    { event: 'product_viewed', user_id: 'a' },
+    { event: 'order_completed', user_id: 'a' },
+  ]);
+  const definition = { steps: [{ event: 'product_viewed' }, { event: 'order_completed' }] };
+  for (const [name, kind, saved] of [
+    ['فروش', 'funnel', definition],
+    ['بازدید', 'trends', { series: [{ event: 'product_viewed' }] }],
+  ] as const)
+    await control('POST', '/v1/saved-reports', {
+      ...{ session: account.owner, headers, body: { name, kind, definition: saved } },
+    });
+  const { page, complaints } = await opened();
+  await page.goto('/dashboards');
+  await page.getByRole('button', { name: 'داشبورد تازه' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('نام داشبورد').fill('هر روز');
+  await dialog.getByLabel('فروش').check();
+  await dialog.getByLabel('بازدید').check();
+  await dialog.getByRole('button', { name: 'ذخیره' }).click();
+  await page.waitForURL(/\/dashboards\/\d+$/);
+  await page.getByRole('heading', { level: 1, name: 'هر روز' }).waitFor();
+  await page.getByText('نرخ تبدیل').waitFor();
+  expect(await page.getByRole('link', { name: 'باز کردن گزارش' }).count()).toBe(2);
+  await page.getByText(/همهٔ رویدادها تا/).first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  const viewer = await enter(String(account.accountId), 'viewer');
+  const { page: seen } = await open(browser, { session: viewer });
+  await seen.goto(page.url());
+  await seen.getByText('نرخ تبدیل').waitFor();
+  expect(await seen.getByRole('button', { name: 'حذف' }).count()).toBe(0);
+  const id = page.url().split('/').at(-1) ?? '';
+  const removed = await control('DELETE', `/v1/dashboards/${id}`, { session: viewer });
+  expect(removed.status).toBe(404);
+});
+
+it('a popup is made with a preview, is shown on the site, and is paused', async () => {
+  const shown = async () => {
+    const url = `${readyStack().ingest_url}/v1/onsite?write_key=${account.writeKey}&url=https%3A%2F%2Fshop.ir%2Fcart&anonymous_id=b1`;
+    const { campaigns } = (await (await fetch(url)).json()) as { campaigns: unknown[] };
+    return campaigns.length;
+  };
+  const { page } = await opened();
+  await page.goto('/onsite');
+  await page.getByRole('button', { name: 'کمپین تازه' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('نام کمپین').fill('یلدا');
+  await dialog.getByLabel('عنوان').fill('شب یلدا مبارک');
+  await dialog.getByRole('heading', { name: 'شب یلدا مبارک' }).waitFor();
+  await dialog.getByLabel('نشانی صفحه یا بخشی از آن').fill('/cart');
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'آغاز' }).click();
+  const row = page.getByRole('row', { name: /یلدا/ });
+  await row.getByText('روشن').waitFor();
+  await eventually({ ms: 15_000, waitingFor: 'the popup' }, async () => (await shown()) === 1 || undefined);
+  await row.getByRole('button', { name: 'توقف' }).click();
+  await row.getByText('متوقف').waitFor();
+  await eventually({ ms: 15_000, waitingFor: 'no popup' }, async () => (await shown()) === 0 || undefined);
+});
+
+it('a short link is made once for an address, and leads there', async () => {
+  const { page } = await opened();
+  await page.goto('/links');
+  const target = 'https://shop.example/yalda?from=panel';
+  for (let time = 0; time < 2; time++) {
+    await page.getByLabel('نشانی بلند').fill(target);
+    await page.getByRole('button', { name: 'کوتاه کردن' }).click();
+    await page.getByRole('group', { name: 'پیوند کوتاه', exact: true }).waitFor();
+  }
+  expect(await page.getByRole('row', { name: /yalda/ }).count()).toBe(1);
+  const short = await page.getByRole('group', { name: 'پیوند کوتاه', exact: true }).innerText();
+  const code = short.split('/').at(-1) ?? '';
+  const answer = await fetch(`${readyStack().ingest_url}/s/${code}`, { redirect: 'manual' });
+  expect(answer.headers.get('location')).toBe(target);
+  expect(await violations(page)).toEqual([]);
+});

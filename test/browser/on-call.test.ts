@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { control, makeMember, sessionIn, signIn } from '../contract/control/panel.ts';
+import { withRefusedEvent } from '../integration/operate/faults.ts';
+import { admin, eventually } from '../support/stack.ts';
+import { launch, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
+
+let browser: Browser;
+let account: PanelAccount;
+beforeAll(async () => {
+  browser = await launch();
+  account = await panelAccount('on-call');
+});
+afterAll(() => browser.close());
+
+const opened = () => open(browser, { session: account.owner });
+/** An operation takes its turn, and its command a start of node. */
+const OPERATION = { timeout: 60_000 };
+
+it('a dead letter is redriven: a dry run first, then its group is typed', async () => {
+  const event = `refused_${randomUUID().replaceAll('-', '')}`;
+  const { page } = await opened();
+  await withRefusedEvent(event, async () => {
+    await send(account, [{ event, user_id: 'sara' }]);
+    await page.goto('/on-call');
+    await page.getByRole('rowheader', { name: 'VIOLATED_CONSTRAINT' }).waitFor(OPERATION);
+  });
+  const row = page.getByRole('row', { name: /VIOLATED_CONSTRAINT/ });
+  await row.getByRole('button', { name: 'پردازش دوباره' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'اجرای آزمایشی' }).click();
+  await dialog.getByText('۱ پیام با ۱ رویداد دوباره پردازش می‌شوند.').waitFor(OPERATION);
+  expect(await violations(page)).toEqual([]);
+  const redrive = dialog.getByRole('button', { name: 'پردازش دوباره' });
+  expect(await redrive.isDisabled()).toBe(true);
+  const group = await dialog.locator('label bdi').innerText();
+  await dialog.getByRole('textbox').fill(group);
+  await redrive.click();
+  await dialog.getByText('۱ پیام با ۱ رویداد به پردازش بازگشتند.').waitFor(OPERATION);
+  await dialog.getByRole('button', { name: 'بستن' }).last().click();
+  await page.getByRole('row', { name: /پردازش دوباره.*انجام شد/ }).waitFor();
+  await eventually({ ms: 30_000, waitingFor: 'the event in the warehouse' }, async () => {
+    const { body } = await control('GET', `/v1/live?event=${event}`, { session: account.owner });
+    return (body as { events: unknown[] }).events.length === 1 || undefined;
+  });
+  await page.goto('/on-call/changes');
+  await page.getByRole('rowheader', { name: 'operation.requested' }).first().waitFor();
+  await page.getByRole('rowheader', { name: 'dead_letters.redriven' }).waitFor();
+});
+
+it('a wrong merge is undone, and an erasure asks for the id of the person', async () => {
+  await send(account, [{ event: 'seen', user_id: 'leila' }]);
+  await control('POST', '/v1/events', {
+    session: account.owner,
+    body: { events: [{ type: 'alias', user_id: 'leila', previous_id: 'browser-9' }] },
+    headers: { 'content-type': 'application/json' },
+  });
+  const { page } = await opened();
+  await eventually({ ms: 30_000, waitingFor: 'the merge' }, async () => {
+    const { body } = await control('GET', '/v1/people/browser-9', { session: account.owner });
+    return (body as { names?: unknown[] }).names?.length === 2 || undefined;
+  });
+  await page.goto('/people/leila');
+  await page.getByRole('button', { name: 'جدا کردن' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'اجرای آزمایشی' }).click();
+  await dialog.getByText(/این دو دو شخص می‌شوند/).waitFor(OPERATION);
+  await dialog.getByRole('textbox').fill('browser-9');
+  await dialog.getByRole('button', { name: 'جدا کردن' }).click();
+  await dialog.getByText('جدا شدند.', { exact: false }).waitFor(OPERATION);
+  await dialog.getByRole('button', { name: 'بستن' }).last().click();
+  await page.getByRole('button', { name: 'ادغام دوباره' }).waitFor();
+  expect(await violations(page)).toEqual([]);
+
+  await page.getByRole('button', { name: 'پاک کردن این شخص از همه جا' }).click();
+  await dialog.getByRole('button', { name: 'اجرای آزمایشی' }).click();
+  await dialog.getByText('۱ شناسه و ۱ رویداد پاک می‌شوند.').waitFor(OPERATION);
+  const erase = dialog.getByRole('button', { name: 'پاک کردن', exact: true });
+  expect(await erase.isDisabled()).toBe(true);
+  await dialog.getByRole('textbox').fill('leila');
+  expect(await erase.isDisabled()).toBe(false);
+  const { body } = await control('GET', '/v1/operations', { session: account.owner });
+  expect(JSON.stringify(body)).not.toMatch(/leila|browser-9/);
+});
+
+it('replays are for operators of the installation, who start them with a dry run', async () => {
+  const body = { kind: 'projection.rebuild', input: { projection: 'events', step: 'swap' } };
+  const headers = { 'content-type': 'application/json' };
+  const refused = await control('POST', '/v1/operations', {
+    ...{ session: account.owner, body, headers },
+  });
+  expect(refused).toMatchObject({ status: 403, body: { need: 'operator' } });
+  const member = await makeMember(String(account.accountId), 'owner');
+  await admin('member', 'set-operator', '--email', member.email);
+  const session = sessionIn(await signIn(member));
+  const { page } = await open(browser, { session });
+  await page.goto('/on-call');
+  await page.getByRole('link', { name: 'بازپخش و بازسازی' }).click();
+  await page.getByRole('button', { name: 'بازپخش تازه' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'اجرای آزمایشی' }).click();
+  await dialog.getByText('بازپخش این را می‌کرد:').waitFor({ timeout: 110_000 });
+  expect(await violations(page)).toEqual([]);
+});
