@@ -25,7 +25,10 @@ export async function listOnsiteCampaigns(
   return answer({ campaigns: await listOnsite(store, caller.account.id, SHOWN) });
 }
 
-/** POST /v1/onsite-campaigns: 201; gateways show it within seconds. The body is that of `admin onsite create`. */
+/**
+ * POST /v1/onsite-campaigns: 201; gateways show it within seconds. The body is that of
+ * `./ravand admin onsite create`.
+ */
 export async function createOnsiteCampaign(
   { caller, body }: MemberRequest,
   { store }: Services,

@@ -41,7 +41,7 @@ interface Requester {
   memberId: number;
 }
 
-/** Whose operations somebody sees: those of the account, for an operator also the installation's. */
+/** Whose operations somebody sees: the account's, for an operator also the installation's. */
 interface Viewer {
   accountId: number;
   isOperator: boolean;

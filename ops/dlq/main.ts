@@ -168,7 +168,7 @@ async function redriveNow(
   dlq: DlqContext,
   options: { group: DeadLetterGroup; limit: number; dryRun: boolean },
 ): Promise<number> {
-  const { database, json } = dlq;
+  const { json } = dlq;
   const { group } = options;
   const about = { group: group.group, stage: group.stage, reason: group.reason };
   if (!options.dryRun)
@@ -251,7 +251,7 @@ async function restore(
   dlq: DlqContext,
   options: { group: string; isDry: boolean },
 ): Promise<number> {
-  const { store, database, json } = dlq;
+  const { store, json } = dlq;
   const { group, stage, reason } = await requireGroup(dlq, options.group);
   const last = await store.lastDiscard(group);
   if (!last) throw new CommandError(`no dead letter of group ${group} is discarded`);

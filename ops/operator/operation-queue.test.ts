@@ -47,7 +47,7 @@ describe('the queue of operations', () => {
     if (!first || !second) return;
     expect(await queue.renew(first)).toBe('lost');
     await queue.end(first, { state: 'failed', result: undefined, error: 'late' });
-    await queue.end(second, { state: 'succeeded', result: { letters: 1 }, error: '' });
+    await queue.end(second, { state: 'succeeded', result: { events: 1 }, error: '' });
     expect(await states()).toMatchObject([{ state: 'succeeded', error: '' }]);
   });
 
@@ -66,8 +66,8 @@ describe('the queue of operations', () => {
   it('takes accounts in turns, one operation of each at a time', async () => {
     for (const group of ['aaaa', 'bbbb', 'cccc']) await request(redrive(group));
     await request(redrive('dddd'), 2);
-    const taken = [await queue.claim({ isLong: false }), await queue.claim({ isLong: false })];
-    expect(taken.map((one) => one?.accountId)).toEqual([1, 2]);
+    const claimed = [await queue.claim({ isLong: false }), await queue.claim({ isLong: false })];
+    expect(claimed.map((one) => one?.accountId)).toEqual([1, 2]);
     expect(await queue.claim({ isLong: false })).toBeUndefined();
   });
 

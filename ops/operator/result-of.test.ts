@@ -9,10 +9,10 @@ describe('the end of a command', () => {
   it('is its last line as JSON, also when it exits with 1 because it found something', () => {
     const found = operationEnd(
       'dead_letters.redrive',
-      end({ code: 1, stdout: 'waiting\n{"letters":3,"uncertain":1}\n' }),
+      end({ code: 1, stdout: 'waiting\n{"events":3,"uncertain":1}\n' }),
     );
     expect(found).toEqual({
-      ...{ state: 'succeeded', result: { letters: 3, uncertain: 1 }, error: '' },
+      ...{ state: 'succeeded', result: { events: 3, uncertain: 1 }, error: '' },
     });
   });
 

@@ -55,8 +55,12 @@ function lastJson(stdout: string): Record<string, unknown> | undefined {
 }
 
 function kept(kind: OperationKind, printed: Record<string, unknown>): OperationEnd['result'] {
-  if (!isAboutPerson(kind))
-    return JSON.stringify(printed).length > MAX_RESULT ? { is_long: true } : printed;
+  if (!isAboutPerson(kind)) {
+    if (JSON.stringify(printed).length > MAX_RESULT) return { is_long: true };
+    // eslint-disable-next-line local/banned-words -- the key that ./ravand dlq prints
+    const { letters: dead_letters, ...rest } = printed;
+    return dead_letters === undefined ? rest : { ...rest, dead_letters };
+  }
   const { known, names, beside, events, moved, one_person, applied } = printed;
   const count = (list: unknown) => (Array.isArray(list) ? list.length : undefined);
   const facts = {

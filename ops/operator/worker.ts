@@ -14,22 +14,23 @@ interface WorkerPorts {
 const POLL_MS = 1000;
 const RENEW_MS = LEASE_MS / 15;
 
-interface Lane {
+interface Share {
   isLong: boolean;
   /** Commands that run at a time. */
   most: number;
   signal: AbortSignal;
 }
 
-/** Carries out the operations of a lane until `signal` aborts and their commands have stopped. */
-export async function work(ports: WorkerPorts, { isLong, most, signal }: Lane): Promise<void> {
+/** Carries out operations until `signal` aborts and their commands have stopped. */
+export async function work(ports: WorkerPorts, { isLong, most, signal }: Share): Promise<void> {
   const { queue, log } = ports;
   const running = new Set<Promise<void>>();
   const failed = (error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
     log.warn({ code: 'operations_waiting' }, `operations wait (${message}); trying again`);
   };
-  while (!signal.aborted) {
+  const hasEnded = () => signal.aborted;
+  while (!hasEnded()) {
     try {
       const owned = running.size < most ? await queue.claim({ isLong }) : undefined;
       if (owned) {
@@ -40,7 +41,7 @@ export async function work(ports: WorkerPorts, { isLong, most, signal }: Lane): 
         continue;
       }
     } catch (error) {
-      if (!signal.aborted) failed(error);
+      if (!hasEnded()) failed(error);
     }
     await delay(POLL_MS, signal).catch(() => undefined);
   }

@@ -51,7 +51,10 @@ it('a dashboard shows saved reports, and a viewer sees it without changing it', 
   await page.getByRole('heading', { level: 1, name: 'هر روز' }).waitFor();
   await page.getByText('نرخ تبدیل').waitFor();
   expect(await page.getByRole('link', { name: 'باز کردن گزارش' }).count()).toBe(2);
-  await page.getByText(/همهٔ رویدادها تا/).first().waitFor();
+  await page
+    .getByText(/همهٔ رویدادها تا/)
+    .first()
+    .waitFor();
   expect(await violations(page)).toEqual([]);
   expect(complaints).toEqual([]);
   const viewer = await enter(String(account.accountId), 'viewer');
@@ -82,10 +85,16 @@ it('a popup is made with a preview, is shown on the site, and is paused', async 
   await dialog.getByRole('button', { name: 'آغاز' }).click();
   const row = page.getByRole('row', { name: /یلدا/ });
   await row.getByText('روشن').waitFor();
-  await eventually({ ms: 15_000, waitingFor: 'the popup' }, async () => (await shown()) === 1 || undefined);
+  await eventually(
+    { ms: 15_000, waitingFor: 'the popup' },
+    async () => (await shown()) === 1 || undefined,
+  );
   await row.getByRole('button', { name: 'توقف' }).click();
   await row.getByText('متوقف').waitFor();
-  await eventually({ ms: 15_000, waitingFor: 'no popup' }, async () => (await shown()) === 0 || undefined);
+  await eventually(
+    { ms: 15_000, waitingFor: 'no popup' },
+    async () => (await shown()) === 0 || undefined,
+  );
 });
 
 it('a short link is made once for an address, and leads there', async () => {

@@ -23,7 +23,7 @@ export function DeadLettersDialog({ cause, action, onClose }: Props) {
   const common = {
     name: group,
     mayGoOn: (result: OperationResult) =>
-      numberOf(result, 'letters') + numberOf(result, 'replayed') > 0,
+      numberOf(result, 'dead_letters') + numberOf(result, 'replayed') > 0,
     changes: CHANGES,
     onClose,
   };
@@ -105,7 +105,7 @@ function Sentence({ cause }: { cause: Cause }) {
 
 function RedriveResult({ result, isDry }: { result: OperationResult; isDry: boolean }) {
   const { count } = useFormat();
-  const letters = numberOf(result, 'letters');
+  const records = numberOf(result, 'dead_letters');
   const unready = numberOf(result, 'unready');
   const uncertain = numberOf(result, 'uncertain');
   const events = numberOf(result, 'events');
@@ -114,11 +114,11 @@ function RedriveResult({ result, isDry }: { result: OperationResult; isDry: bool
       <p>
         {isDry ? (
           <Trans>
-            {count(letters)} پیام با {count(events)} رویداد دوباره پردازش می‌شوند.
+            {count(records)} پیام با {count(events)} رویداد دوباره پردازش می‌شوند.
           </Trans>
         ) : (
           <Trans>
-            {count(letters)} پیام با {count(events)} رویداد به پردازش بازگشتند.
+            {count(records)} پیام با {count(events)} رویداد به پردازش بازگشتند.
           </Trans>
         )}
       </p>
@@ -140,12 +140,12 @@ function RedriveResult({ result, isDry }: { result: OperationResult; isDry: bool
 
 function DiscardResult({ result }: { result: OperationResult }) {
   const { count } = useFormat();
-  const letters = numberOf(result, 'letters');
+  const records = numberOf(result, 'dead_letters');
   const events = numberOf(result, 'events');
   return (
     <p>
       <Trans>
-        {count(letters)} پیام با {count(events)} رویداد کنار گذاشته می‌شوند.
+        {count(records)} پیام با {count(events)} رویداد کنار گذاشته می‌شوند.
       </Trans>
     </p>
   );
@@ -153,12 +153,12 @@ function DiscardResult({ result }: { result: OperationResult }) {
 
 function RestoreResult({ result }: { result: OperationResult }) {
   const { count } = useFormat();
-  const letters = numberOf(result, 'letters');
+  const records = numberOf(result, 'dead_letters');
   const { note } = result;
   return (
     <p>
       <Trans>
-        {count(letters)} پیام بازمی‌گردند که برای «<bdi>{typeof note === 'string' ? note : ''}</bdi>
+        {count(records)} پیام بازمی‌گردند که برای «<bdi>{typeof note === 'string' ? note : ''}</bdi>
         » کنار گذاشته شده بودند.
       </Trans>
     </p>

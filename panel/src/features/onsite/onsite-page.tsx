@@ -78,7 +78,7 @@ function Campaigns({
   const change = useMutation({
     mutationFn: ({ id, verb }: { id: number; verb: 'pause' | 'resume' }) =>
       api(`/v1/onsite-campaigns/${id}/${verb}`, { method: 'POST' }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['onsite'] }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['onsite'] }),
   });
   return (
     <>

@@ -28,7 +28,7 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
   const { data, error, refetch } = useQuery(operationsQuery);
   const stop = useMutation({
     mutationFn: (id: number) => api(`/v1/operations/${id}/stop`, { method: 'POST' }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['operations'] }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['operations'] }),
   });
   const names: Readonly<Record<OperationKind, string>> = {
     'dead_letters.redrive': t`پردازش دوباره`,
