@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { control, enter } from '../contract/control/panel.ts';
 import { eventually, readyStack } from '../support/stack.ts';
-import { launch, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
+import { launch, link, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
 
 let browser: Browser;
 let account: PanelAccount;
@@ -26,11 +26,23 @@ it('the snippet of the first visit sends an event as it stands, with the key in 
   expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
 });
 
+it('a place in the paths leads to the people behind it', async () => {
+  for (const user_id of ['a', 'b']) await send(account, [{ event: 'product_viewed', user_id }]);
+  await send(account, [{ event: 'order_completed', user_id: 'a' }]);
+  const asked = { start: { event: 'product_viewed' } };
+  const { page } = await opened();
+  const url = link('/reports/paths', asked);
+  await eventually({ ms: 30_000, waitingFor: 'the events in the report' }, async () => {
+    await page.goto(url);
+    await page.getByText(/همهٔ رویدادها تا/).waitFor();
+    return (await page.getByText('order_completed').count()) > 0 || undefined;
+  });
+  await page.getByRole('listitem').filter({ hasText: 'order_completed' }).getByRole('link').click();
+  await page.getByRole('heading', { name: '۱ نفر' }).waitFor();
+  await page.getByRole('link', { name: 'a', exact: true }).waitFor();
+});
+
 it('a dashboard shows saved reports, and a viewer sees it without changing it', async () => {
-  await send(account, [
-    { event: 'product_viewed', user_id: 'a' },
-    { event: 'order_completed', user_id: 'a' },
-  ]);
   const definition = { steps: [{ event: 'product_viewed' }, { event: 'order_completed' }] };
   for (const [name, kind, saved] of [
     ['فروش', 'funnel', definition],

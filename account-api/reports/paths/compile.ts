@@ -25,7 +25,7 @@ interface PathsOptions {
  */
 export function compilePaths({ request, accountId, merges }: PathsOptions): CompiledQuery {
   const params = new SqlParams();
-  const counted = `SELECT path, count() AS people FROM (${pathByPerson({ request, accountId, merges, params })}) GROUP BY path`;
+  const counted = `SELECT path, count() AS people FROM (${pathsByPerson({ request, accountId, merges, params })}) GROUP BY path`;
   const cut = Array.from({ length: request.depth }, (_, at) => rankAt(at + 1, request.limit));
   const last = `p${request.depth}`;
   const sql = `SELECT ${last} AS path, sum(people) AS people FROM (${nestedSelects(counted, cut.flat())}) GROUP BY ${last} ORDER BY people DESC, path`;
@@ -52,8 +52,11 @@ function rankAt(place: number, limit: number): string[][] {
   ];
 }
 
-/** SELECT of one row per person who has a start in the range: `path`, the names of its events. */
-function pathByPerson({
+/**
+ * SELECT of one row per person who has a start in the range: `person`, and `path`, the names of its
+ * events.
+ */
+export function pathsByPerson({
   request,
   accountId,
   merges,
@@ -90,5 +93,5 @@ function pathByPerson({
     ['arrayPopFront(arrayCompact(arrayPushFront(names, es[at].6))) AS run'],
     [`arraySlice(run, 1, ${depth}) AS path`],
   ]);
-  return `SELECT path FROM (${levels})`;
+  return `SELECT person, path FROM (${levels})`;
 }

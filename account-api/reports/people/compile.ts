@@ -3,6 +3,7 @@ import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.
 import { funnelPeople } from '../funnel/compile.ts';
 import { membersOf } from '../retention/members-sql.ts';
 import { periodsOf } from '../retention/periods.ts';
+import { pathsByPerson } from '../paths/compile.ts';
 import { matchedEvents } from '../trends/compile.ts';
 import type { PeopleRequest } from './request.ts';
 
@@ -55,6 +56,14 @@ function hashesOf({ asked, ...options }: PeopleOptions & { params: SqlParams }):
       const members = membersOf({ request, ...options, periods: periodsOf(request) });
       const isBack = period === undefined ? 'true' : `bitTest(pattern, ${period})`;
       return `SELECT person FROM (${members}) WHERE cohort = ${cohort} AND ${isBack}`;
+    }
+    case 'paths': {
+      const { request, path, isEnd } = asked;
+      const { params } = options;
+      const names = `[${path.map((name) => params.text(name)).join(', ')}]`;
+      const isOn = path.length === 0 ? 'true' : `arraySlice(path, 1, ${path.length}) = ${names}`;
+      const isLast = isEnd ? `length(path) = ${path.length}` : 'true';
+      return `SELECT person FROM (${pathsByPerson({ request, ...options })}) WHERE ${isOn} AND ${isLast}`;
     }
     case 'trends': {
       const { request, series, period } = asked;

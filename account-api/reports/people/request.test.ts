@@ -4,6 +4,7 @@ import { parsePeople } from './request.ts';
 const range = { from: '2026-09-20', to: '2026-09-22' };
 const funnel = { steps: [{ event: 'a' }, { event: 'b' }], ...range };
 const retention = { start: { event: 'a' }, return: { event: 'b' }, ...range };
+const paths = { start: { event: 'a' }, ...range };
 const trends = { series: [{ event: 'a' }], ...range };
 
 describe('the people behind a number', () => {
@@ -25,6 +26,10 @@ describe('the people behind a number', () => {
       { kind: 'retention', cohort: 1, period: 3 },
     ],
     [
+      { paths, path: ['b', 'c'], end: true },
+      { kind: 'paths', path: ['b', 'c'], isEnd: true },
+    ],
+    [
       { trends, series: 0, period: 1 },
       { kind: 'trends', series: 0, period: 1 },
     ],
@@ -41,6 +46,8 @@ describe('the people behind a number', () => {
     ['a cohort that is no number', { retention, cohort: 'x' }],
     ['a period that is not followed', { retention, cohort: 0, period: 30 }],
     ['a series that the report lacks', { trends, series: 1 }],
+    ['no path', { paths }],
+    ['a path that is longer than the report follows', { paths, path: Array(99).fill('b') }],
     ['a period that the range lacks', { trends, series: 0, period: 2 }],
     ['a report that is refused itself', { funnel: { steps: [] }, step: 1 }],
   ])('are refused with %s', (_, body) => {

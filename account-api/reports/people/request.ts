@@ -2,8 +2,12 @@ import { isJsonObject } from '../../../events/json.ts';
 import { parseFunnel, type FunnelRequest } from '../funnel/request.ts';
 import { parsed, reject, rejectWith, type Parsed } from '../report-problem.ts';
 import { parseRetention, type RetentionRequest } from '../retention/request.ts';
+import { parsePaths, type PathsRequest } from '../paths/request.ts';
 import { parseTrends, type TrendsRequest } from '../trends/request.ts';
 import { periodStartsOf } from '../trends/periods.ts';
+
+/** Longer than any name of an event. */
+const MAX_NAME_BYTES = 1024;
 
 /** The people behind a number of a report. */
 export type PeopleRequest =
@@ -29,11 +33,19 @@ export type PeopleRequest =
       series: number;
       /** Position of the period; undefined: the whole range. */
       period: number | undefined;
+    }
+  | {
+      kind: 'paths';
+      request: PathsRequest;
+      /** Names of the events from the first place on. */
+      path: readonly string[];
+      /** Those who did nothing more. */
+      isEnd: boolean;
     };
 
 /**
- * Reads `{funnel, step, lost?}`, `{retention, cohort, period?}` or `{trends, series, period?}`, in
- * which the report is the body of its own request.
+ * Reads `{funnel, step, lost?}`, `{retention, cohort, period?}`, `{trends, series, period?}` or
+ * `{paths, path, end?}`, in which the report is the body of its own request.
  */
 export function parsePeople(body: unknown): Parsed<PeopleRequest> {
   return parsed((): PeopleRequest => {
@@ -51,6 +63,11 @@ export function parsePeople(body: unknown): Parsed<PeopleRequest> {
       const period = optional(body['period'], request.periods - 1);
       return { kind: 'retention', request, cohort, period };
     }
+    if (body['paths'] !== undefined) {
+      const request = requestOf(parsePaths(body['paths']));
+      const path = pathOf(body['path'], request.depth);
+      return { kind: 'paths', request, path, isEnd: body['end'] === true };
+    }
     const request = requestOf(parseTrends(body['trends']));
     const series = position(body['series'], {
       ...{ from: 0, to: request.series.length - 1, name: 'series' },
@@ -62,6 +79,14 @@ export function parsePeople(body: unknown): Parsed<PeopleRequest> {
 
 function requestOf<Request>(read: Parsed<Request>): Request {
   return read.ok ? read.request : rejectWith(read.problem);
+}
+
+function pathOf(sent: unknown, depth: number): string[] {
+  const isPath =
+    Array.isArray(sent) &&
+    sent.length <= depth &&
+    sent.every((name) => typeof name === 'string' && Buffer.byteLength(name) <= MAX_NAME_BYTES);
+  return isPath ? (sent as string[]) : reject('option', 'path');
 }
 
 function optional(sent: unknown, to: number): number | undefined {

@@ -119,7 +119,10 @@ const routes = [
   }),
   createRoute({
     ...member('/dashboards/$id', 'dashboards', 'funnel', 'retention', 'trends', 'paths'),
-    component: lazyRouteComponent(() => import('./dashboard-route.tsx'), 'DashboardRoute'),
+    component: lazyRouteComponent(
+      () => import('../features/dashboards/dashboard-page.tsx'),
+      'DashboardPage',
+    ),
   }),
   createRoute({
     ...member('/people', 'people'),

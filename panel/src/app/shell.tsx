@@ -1,12 +1,14 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { ReportTiles } from '../shared/report/report-tiles.ts';
 import { Button } from '../shared/ui/button.tsx';
 import { Icon } from '../shared/ui/icon.tsx';
 import { Logo } from '../shared/ui/logo.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { MemberMenu } from './member-menu.tsx';
 import { Navigation } from './navigation.tsx';
+import { TILES } from './report-tiles.ts';
 import styles from './shell.module.css';
 
 /** What surrounds every page of members: navigation, account and member. */
@@ -57,7 +59,9 @@ export function Shell() {
         <Navigation label={t`صفحه‌ها`} />
       </dialog>
       <main id="main" tabIndex={-1} className={styles['main']}>
-        <Outlet />
+        <ReportTiles value={TILES}>
+          <Outlet />
+        </ReportTiles>
       </main>
     </div>
   );

@@ -1,5 +1,6 @@
 import { Trans } from '@lingui/react/macro';
 import { useFormat } from '../../shared/format/use-format.ts';
+import { PeopleLink } from '../../shared/report/people-link.tsx';
 import type { CsvTable } from '../../shared/report/csv.ts';
 import type { ReportMeta } from '../../shared/report/meta.tsx';
 import { Empty } from '../../shared/ui/states.tsx';
@@ -20,7 +21,15 @@ export interface PathsAnswer {
 }
 
 /** The paths as a tree: what came next, most people first, and how many did nothing more. */
-export function PathTree({ answer, start }: { answer: PathsAnswer; start: string }) {
+export function PathTree({
+  answer,
+  start,
+  request,
+}: {
+  answer: PathsAnswer;
+  start: string;
+  request: object;
+}) {
   const { count } = useFormat();
   const { people, next } = answer;
   if (people === 0)
@@ -32,29 +41,58 @@ export function PathTree({ answer, start }: { answer: PathsAnswer; start: string
   return (
     <div className={styles['tree']}>
       <p className={styles['start']}>
-        <bdi>{start}</bdi> · <Trans>{count(people)} نفر</Trans>
+        <bdi>{start}</bdi> ·{' '}
+        <PeopleLink
+          definition={{ paths: request, path: [] }}
+          label={<Trans>{count(people)} نفر</Trans>}
+        />
       </p>
-      <Nodes nodes={next} of={people} whole={people} />
+      <Nodes nodes={next} of={people} whole={people} path={[]} request={request} />
     </div>
   );
 }
 
-function Nodes({ nodes, of, whole }: { nodes: readonly PathNode[]; of: number; whole: number }) {
+function Nodes({
+  nodes,
+  of,
+  whole,
+  path,
+  request,
+}: {
+  nodes: readonly PathNode[];
+  of: number;
+  whole: number;
+  /** Names of the events that lead here. */
+  path: readonly string[];
+  request: object;
+}) {
   const ended = of - nodes.reduce((sum, { people }) => sum + people, 0);
   if (nodes.length === 0) return null;
   return (
     <ol className={styles['nodes']}>
       {nodes.map((node) => (
         <li key={node.event ?? ''} className={styles['node']}>
-          <Line people={node.people} whole={whole}>
+          <Line
+            people={node.people}
+            whole={whole}
+            behind={
+              node.event === null ? undefined : { paths: request, path: [...path, node.event] }
+            }
+          >
             {node.other ? <Trans>دیگر رویدادها</Trans> : <bdi>{node.event}</bdi>}
           </Line>
-          <Nodes nodes={node.next} of={node.people} whole={whole} />
+          <Nodes
+            nodes={node.next}
+            of={node.people}
+            whole={whole}
+            path={[...path, node.event ?? '']}
+            request={request}
+          />
         </li>
       ))}
       {ended > 0 ? (
         <li className={styles['node']}>
-          <Line people={ended} whole={whole} isEnd>
+          <Line people={ended} whole={whole} behind={{ paths: request, path, end: true }} isEnd>
             <Trans>رویداد دیگری نیست</Trans>
           </Line>
         </li>
@@ -66,11 +104,14 @@ function Nodes({ nodes, of, whole }: { nodes: readonly PathNode[]; of: number; w
 function Line({
   people,
   whole,
+  behind,
   isEnd = false,
   children,
 }: {
   people: number;
   whole: number;
+  /** Of the people; undefined: the others together. */
+  behind: object | undefined;
   isEnd?: boolean;
   children: React.ReactNode;
 }) {
@@ -79,7 +120,8 @@ function Line({
     <div className={`${styles['line']} ${isEnd ? styles['end'] : ''}`}>
       <span className={styles['name']}>{children}</span>
       <span className={styles['number']}>
-        {count(people)} · {percent(people / whole)}
+        {behind ? <PeopleLink definition={behind} label={count(people)} /> : count(people)} ·{' '}
+        {percent(people / whole)}
       </span>
       <span className={styles['track']} aria-hidden="true">
         <span className={styles['fill']} style={{ inlineSize: `${(people / whole) * 100}%` }} />

@@ -64,7 +64,7 @@ export function PathsPage() {
             >
               {(shown) => (
                 <div id="paths-picture">
-                  <PathTree answer={shown} start={search.start.event} />
+                  <PathTree answer={shown} start={search.start.event} request={request ?? {}} />
                 </div>
               )}
             </ReportResult>

@@ -16,7 +16,7 @@ export function PathsTile({ definition }: ReportTileProps) {
       report={report}
       missing={request ? undefined : <Trans>رویدادی انتخاب کنید.</Trans>}
     >
-      {(shown) => <PathTree answer={shown} start={search.start.event} />}
+      {(shown) => <PathTree answer={shown} start={search.start.event} request={request ?? {}} />}
     </ReportResult>
   );
 }

@@ -1,9 +1,7 @@
 import { lazy } from 'react';
-import { DashboardPage } from '../features/dashboards/dashboard-page.tsx';
-import { ReportTiles } from '../shared/report/report-tiles.ts';
 
-/** The code of a report is read when a dashboard has one of its kind. */
-const TILES = {
+/** Reports on a dashboard, by their kind. Their code is read when a dashboard has one. */
+export const TILES = {
   funnel: lazy(async () => ({
     default: (await import('../features/funnel/funnel-tile.tsx')).FunnelTile,
   })),
@@ -17,12 +15,3 @@ const TILES = {
     default: (await import('../features/paths/paths-tile.tsx')).PathsTile,
   })),
 };
-
-/** A dashboard with the reports of all features. */
-export function DashboardRoute() {
-  return (
-    <ReportTiles value={TILES}>
-      <DashboardPage />
-    </ReportTiles>
-  );
-}
