@@ -93,6 +93,9 @@ export function chartServices(readers: readonly NamedSettings[]): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
+/** Write files of exports, or remove those of erased people. */
+const SHARES_EXPORTS: readonly string[] = ['management-api', 'operator'];
+
 /** deploy/docker/compose.yaml with the services of the topology behind its servers. */
 export function composeFile(current: string, readers: readonly NamedSettings[]): string {
   const mark = '  # The services of the topology; node deploy/generate/write.ts writes them.\n';
@@ -103,7 +106,7 @@ export function composeFile(current: string, readers: readonly NamedSettings[]):
     const reads = [...service.settings, ...service.secrets].sort();
     const volumes = [
       ...(isStateful ? ['spool:/var/lib/ravand/spool'] : []),
-      ...(name === 'management-api' ? ['exports:/var/lib/ravand/exports'] : []),
+      ...(SHARES_EXPORTS.includes(name) ? ['exports:/var/lib/ravand/exports'] : []),
     ];
     const lines = [
       `${name}:`,
@@ -113,7 +116,7 @@ export function composeFile(current: string, readers: readonly NamedSettings[]):
       `    ADMIN_ADDR: 0.0.0.0:${ADMIN_PORT}`,
       ...(listener ? [`    ${listener.setting}: 0.0.0.0:${listener.port}`] : []),
       ...(isStateful ? ['    SPOOL_DIR: /var/lib/ravand/spool'] : []),
-      ...(name === 'management-api' ? ['    EXPORT_DIR: /var/lib/ravand/exports'] : []),
+      ...(SHARES_EXPORTS.includes(name) ? ['    EXPORT_DIR: /var/lib/ravand/exports'] : []),
       ...reads.map((setting) => `    ${setting}: ${IN_COMPOSE[setting] ?? null}`),
       ...(listener ? [`  ports: ['127.0.0.1:${listener.port}:${listener.port}']`] : []),
       ...(volumes.length > 0
