@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { SettingsError } from '../platform/settings.ts';
 import { CommandError, findCommand, UsageError, type CommandContext } from './command.ts';
 import { commands } from './commands.ts';
+import { endWithParent } from './with-parent.ts';
 import { homeOf } from './stack/home.ts';
 import { readReady } from './stack/ready.ts';
 import { printError, paint, print, table } from './terminal.ts';
@@ -56,6 +57,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? 0 : 1),
 );
 
+endWithParent();
 let exitCode: number;
 try {
   exitCode = await main();

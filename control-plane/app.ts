@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { controlMetrics } from './metrics.ts';
+import { WAKE_CHANNEL } from '../platform/operations/wake.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
@@ -129,6 +130,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       people: namesStore(store),
       deadLetters: deadLetterCauses(store),
       operations: operationStore(store),
+      wakeOperator: (what) => void redis.publish(WAKE_CHANNEL, what).catch(() => undefined),
       jobs: jobStore(store),
       store,
       database,

@@ -8,6 +8,8 @@ export interface PanelPage {
   module?: string;
   /** Undefined: every member may open it. */
   permission?: Permission;
+  /** For operators of the installation alone. */
+  isForOperators?: true;
   /** Nobody is signed in yet. */
   isPublic?: true;
 }
@@ -39,7 +41,12 @@ export const PAGES = [
   { path: '/quality', module: 'quality/quality-page', permission: 'event.read' },
   { path: '/on-call', module: 'on-call/on-call-page', permission: 'settings.read' },
   { path: '/on-call/changes', module: 'on-call/changes-page', permission: 'audit.read' },
-  { path: '/on-call/jobs', module: 'on-call/jobs-page', permission: 'settings.read' },
+  {
+    path: '/on-call/jobs',
+    module: 'on-call/jobs-page',
+    permission: 'settings.read',
+    isForOperators: true,
+  },
   { path: '/settings', module: 'settings/settings-page', permission: 'settings.read' },
   { path: '/settings/members', module: 'members/members-page', permission: 'member.read' },
   { path: '/settings/keys', module: 'keys/keys-page', permission: 'apikey.read' },

@@ -9,8 +9,10 @@ const PROJECTIONS = ['events', 'identities', 'profiles'] as const;
  */
 export async function getOnCall(
   { caller, now, trace }: MemberRequest,
-  { freshness, deadLetters, log }: Services,
+  { freshness, deadLetters, wakeOperator, log }: Services,
 ): Promise<Answer> {
+  // The list is up to date when the page asks the next time.
+  wakeOperator('dead_letters');
   const progress = await Promise.all(
     PROJECTIONS.map(async (projection) => {
       try {

@@ -42,7 +42,7 @@ export async function getOperation(
 /** POST /v1/operations: 202 with its id; the same request twice is one operation. */
 export async function requestOperation(
   { caller, body }: MemberRequest,
-  { operations }: Services,
+  { operations, wakeOperator }: Services,
 ): Promise<Answer> {
   const read = readBody(OperationBody, body);
   if (!read.ok) return read;
@@ -50,10 +50,14 @@ export async function requestOperation(
   if (isOfInstallation(kind) && !isOperator(caller)) return refuseNonOperator();
   const input = readBody(OPERATIONS[kind], read.value.input);
   if (!input.ok) return input;
-  if (JSON.stringify(input.value).includes('\\u0000'))
-    return refuse('invalid_request', { message: 'a text must have no NUL' });
+  // A command is given neither as it is: it would be about another person.
+  if (!Object.values(input.value).every(isArgument))
+    return refuse('invalid_request', {
+      message: 'a text must have no NUL and no half of a surrogate pair',
+    });
   const operation = { kind, input: input.value } as Operation;
   const id = await operations.request(actorOf(caller), operation);
+  wakeOperator('operations');
   return id === undefined
     ? refuse('invalid_request', { message: `at most ${MAX_OPEN} operations wait at a time` })
     : answer({ id }, { status: 202 });
@@ -62,11 +66,12 @@ export async function requestOperation(
 /** POST /v1/operations/{id}/stop: 202; the same request later continues a replay or rebuild. */
 export async function stopOperation(
   { caller, params }: MemberRequest,
-  { operations }: Services,
+  { operations, wakeOperator }: Services,
 ): Promise<Answer> {
   const id = numericPathId(params['id']);
   if (id === undefined) return refuse('bad_id');
   const isStopping = await operations.stop({ ...viewerOf(caller), ...actorOf(caller) }, id);
+  wakeOperator('operations');
   return isStopping ? answer({ id }, { status: 202 }) : refuse('not_found');
 }
 
@@ -101,6 +106,10 @@ export async function listChanges(
         ...{ at: new Date(at).toISOString(), account_id, ...change },
       })),
   });
+}
+
+function isArgument(value: unknown): boolean {
+  return typeof value !== 'string' || (value.isWellFormed() && !value.includes('\0'));
 }
 
 function isOperator({ account }: Caller): boolean {

@@ -16,7 +16,7 @@ export const MAX_OPEN = 20;
 export interface StoredOperation {
   id: number;
   kind: OperationKind;
-  /** Empty for operations about a person that have ended. */
+  /** Empty for operations about a person. */
   input: Readonly<Record<string, unknown>>;
   state: OperationState;
   stop_requested: boolean;
@@ -48,8 +48,9 @@ interface Viewer {
 }
 
 const VISIBLE = '(o.account_id = $1 OR (o.account_id IS NULL AND $2::boolean))';
+/** Who may see operations is not always who may see people. */
 const COLUMNS =
-  'o.id, o.kind, o.input, o.state, o.stop_requested, p.email AS requested_by, o.requested_at, o.started_at, o.finished_at, o.result, o.error';
+  "o.id, o.kind, CASE WHEN o.kind LIKE 'person.%' THEN '{}' ELSE o.input END AS input, o.state, o.stop_requested, p.email AS requested_by, o.requested_at, o.started_at, o.finished_at, o.result, o.error";
 const FROM = 'operations o LEFT JOIN members p ON p.id = o.requested_by';
 
 /** Requests that the service `operator` carries out; each has an audit line of its member. */
@@ -112,13 +113,17 @@ export function operationStore(store: Store) {
       );
       return rows[0] && operationOf(rows[0]);
     },
-    /** False: there is none that could be stopped. */
+    /**
+     * False: there is none that could be stopped. An erasure that has begun is carried out: nobody
+     * may leave half a person behind.
+     */
     async stop(
       { accountId, isOperator, memberId }: Viewer & Requester,
       id: number,
     ): Promise<boolean> {
       const rows = await auditedChange(store, {
-        statement: `UPDATE operations o SET stop_requested = true WHERE ${VISIBLE} AND o.id = $3 AND o.state IN ('queued', 'running')
+        statement: `UPDATE operations o SET stop_requested = true WHERE ${VISIBLE} AND o.id = $3
+            AND (o.state = 'queued' OR (o.state = 'running' AND (o.kind <> 'person.erase' OR o.is_dry)))
           RETURNING o.account_id, jsonb_build_object('operation_id', o.id, 'kind', o.kind) AS audit`,
         values: [accountId, isOperator, id],
         ...{ actor: `member:${memberId}`, action: 'operation.stop_requested', details: {} },

@@ -191,8 +191,8 @@ async function servePage(
   const { cookie } = message.headers;
   const session =
     cookie === undefined ? undefined : await identify({ message, method, url, ...request });
-  const role = session?.ok ? session.caller.account.role : undefined;
-  return answerDocument({ path, cookie, role }, files);
+  const account = session?.ok ? session.caller.account : undefined;
+  return answerDocument({ path, cookie, account }, files);
 }
 
 /** Whether a page asks who is signed in, to whom it is no error that nobody is. */

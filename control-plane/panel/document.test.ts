@@ -13,8 +13,18 @@ const preloads = {
   en: {},
 };
 
-function answer(path: string, { cookie, role }: { cookie?: string; role?: 'viewer' } = {}) {
-  const { status, headers, body } = answerDocument({ path, cookie, role }, { documents, preloads });
+interface Visitor {
+  cookie?: string;
+  role?: 'viewer' | 'owner';
+  isOperator?: boolean;
+}
+
+function answer(path: string, { cookie, role, isOperator = false }: Visitor = {}) {
+  const account = role && { role, isOperator };
+  const { status, headers, body } = answerDocument(
+    { path, cookie, account },
+    { documents, preloads },
+  );
   return { status, headers: headers as Record<string, string>, text: String(body) };
 }
 
@@ -39,6 +49,12 @@ describe('the document of a page', () => {
     ['/segments/7/more', 'viewer', 404],
   ] as const)('of %s for %s has the status %i', (path, role, status) => {
     expect(answer(path, role ? { role } : {}).status).toBe(status);
+  });
+
+  it('that is for operators of the installation is refused even to owners', () => {
+    expect(answer('/on-call/jobs', { role: 'owner' }).status).toBe(403);
+    expect(answer('/on-call/jobs', { role: 'owner', isOperator: true }).status).toBe(200);
+    expect(answer('/on-call/jobs', { role: 'viewer', isOperator: true }).status).toBe(403);
   });
 
   it('preloads what the page needs, for whoever is signed in', () => {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { pageOf } from '../../panel/pages.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
-import { grants, type Role } from '../../platform/permissions.ts';
+import { grants } from '../../platform/permissions.ts';
+import type { Membership } from '../members/member-store.ts';
 import type { PanelFiles } from './files.ts';
 
 /** Everything comes from the panel itself. Styles that its library inserts carry the nonce. */
@@ -28,15 +29,15 @@ interface DocumentRequest {
   path: string;
   cookie: string | undefined;
   /** Of the signed-in member; undefined: nobody is, or it cannot be known now. */
-  role: Role | undefined;
+  account: Pick<Membership, 'role' | 'isOperator'> | undefined;
 }
 
 /**
  * The document of a page, in the language and the theme of its cookies. 404 for a path without a
- * page, 403 for a page that the role may not open: the panel shows why.
+ * page, 403 for a page that the member may not open: the panel shows why.
  */
 export function answerDocument(
-  { path, cookie, role }: DocumentRequest,
+  { path, cookie, account }: DocumentRequest,
   { documents, preloads }: Pick<PanelFiles, 'documents' | 'preloads'>,
 ): RenderedAnswer {
   const nonce = randomBytes(16).toString('base64');
@@ -50,14 +51,14 @@ export function answerDocument(
   const theme = cookieValue(cookie, 'theme');
   const language = cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa';
   // Nobody is signed in: the page will be sign-in, which the document has whole.
-  const needed = role === undefined ? [] : (preloads[language][pageOf(path)?.path ?? ''] ?? []);
+  const needed = account === undefined ? [] : (preloads[language][pageOf(path)?.path ?? ''] ?? []);
   const html = documents[language]
     .replace('</head>', `${needed.map(linkTo).join('')}</head>`)
     .replace('nonce=""', `nonce="${nonce}"`)
     .replace(/(<html [^>]*)>/, (root: string, start: string) =>
       theme === 'dark' || theme === 'light' ? `${start} data-theme="${theme}">` : root,
     );
-  return { status: statusOf(path, role), headers, body: Buffer.from(html) };
+  return { status: statusOf(path, account), headers, body: Buffer.from(html) };
 }
 
 function linkTo(file: string): string {
@@ -66,13 +67,13 @@ function linkTo(file: string): string {
     : `<link rel="modulepreload" crossorigin href="/${file}" />`;
 }
 
-function statusOf(path: string, role: Role | undefined): number {
+function statusOf(path: string, account: DocumentRequest['account']): number {
   const page = pageOf(path);
   if (!page) return 404;
-  const { permission } = page;
-  return permission === undefined || role === undefined || grants[role].includes(permission)
-    ? 200
-    : 403;
+  if (account === undefined) return 200;
+  const { permission, isForOperators } = page;
+  if (isForOperators && account.isOperator !== true) return 403;
+  return permission === undefined || grants[account.role].includes(permission) ? 200 : 403;
 }
 
 function cookieValue(header: string | undefined, name: string): string | undefined {

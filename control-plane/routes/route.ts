@@ -21,6 +21,7 @@ import type { DashboardStore } from '../dashboards/dashboard-store.ts';
 import type { LinkStore } from '../links/link-store.ts';
 import type { JobStore } from '../operations/job-store.ts';
 import type { OperationStore } from '../operations/operation-store.ts';
+import type { Wake } from '../../platform/operations/wake.ts';
 import type { SavedReportStore } from '../saved-reports/saved-report-store.ts';
 import type { Store } from '../store.ts';
 import type { UsageStore } from '../usage/usage-store.ts';
@@ -53,6 +54,8 @@ export interface Services {
   people: NamesStore;
   deadLetters: DeadLetterCauses;
   operations: OperationStore;
+  /** Tells the operator what to look at; never fails. */
+  wakeOperator: (what: Wake) => void;
   jobs: JobStore;
   /** Of on-site campaigns. */
   store: Store;

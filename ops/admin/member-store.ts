@@ -1,5 +1,6 @@
 import type { Role } from '../../platform/permissions.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import { auditedChange } from './audited-change.ts';
 
 type Asked = Pick<Database, 'query'>;
 
@@ -73,17 +74,18 @@ export async function setPassword({
   return row && { memberId: Number(row.id), accountIds: row.accounts.map(Number) };
 }
 
-/** Undefined: nobody has the address. */
+/** With its audit line. Undefined: nobody has the address. */
 export async function setOperator({
   database,
   email,
   isOperator,
 }: Person & { isOperator: boolean }): Promise<number | undefined> {
-  const { rows } = await database.query<{ id: string }>(
-    'UPDATE members SET is_operator = $2 WHERE email = $1 RETURNING id',
-    [email, isOperator],
-  );
-  return rows[0] && Number(rows[0].id);
+  const [row] = await auditedChange<{ id: string }>(database, {
+    statement: `UPDATE members SET is_operator = $2 WHERE email = $1
+      RETURNING NULL::bigint AS account_id, id, jsonb_build_object('member_id', id, 'is_operator', is_operator) AS audit`,
+    ...{ values: [email, isOperator], action: 'member.operator_changed', details: {} },
+  });
+  return row && Number(row.id);
 }
 
 /**

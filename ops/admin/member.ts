@@ -103,12 +103,6 @@ export const memberSetOperator = adminCommand({
     const isOperator = line.values.remove !== true;
     const memberId = await setOperator({ database, email, isOperator });
     if (memberId === undefined) throw new CommandError(`there is no member ${email}`);
-    await recordAudit(database, {
-      accountId: null,
-      actor: OPERATOR,
-      action: 'member.operator_changed',
-      details: { member_id: memberId, is_operator: isOperator },
-    });
     return { member_id: memberId, email, is_operator: isOperator };
   },
 });

@@ -3,10 +3,12 @@ import type { Operation } from '../../platform/operations/operation.ts';
 import { parseReplayLine } from '../replay/request.ts';
 import { parseRebuildLine } from '../rebuild/request.ts';
 import { parseEraseLine } from '../erase/request.ts';
-import { commandOf } from './command-of.ts';
+import { commandOf, mayRepeat } from './command-of.ts';
 
 const line = (operation: Operation, accountId: number | undefined = 7) =>
-  commandOf(operation, { accountId });
+  commandOf(operation, { accountId, isRepeated: false });
+
+const OF_INSTALLATION = { accountId: undefined, isRepeated: false };
 
 describe('the command of an operation', () => {
   it('of dead letters names the account, so that those of others stay as they are', () => {
@@ -16,7 +18,7 @@ describe('the command of an operation', () => {
     expect(() =>
       commandOf(
         { kind: 'dead_letters.redrive', input: { group: 'ab12', dry_run: true } },
-        { accountId: undefined },
+        OF_INSTALLATION,
       ),
     ).toThrow('without an account');
   });
@@ -47,7 +49,7 @@ describe('the command of an operation', () => {
           ...{ from: '2026-11-22T00:00:00.000Z', to: '2026-11-23T00:00:00.000Z' },
         },
       },
-      { accountId: undefined },
+      OF_INSTALLATION,
     );
     expect(parseReplayLine(replay.slice(1))).toMatchObject({
       ...{ dryRun: true, json: true },
@@ -55,7 +57,7 @@ describe('the command of an operation', () => {
     });
     const swap = commandOf(
       { kind: 'projection.rebuild', input: { projection: 'profiles', step: 'swap' } },
-      { accountId: undefined },
+      OF_INSTALLATION,
     );
     expect(parseRebuildLine(swap.slice(1))).toMatchObject({
       ...{ projection: 'profiles', compare: true, swap: true, acceptGaps: false, json: true },
@@ -65,9 +67,31 @@ describe('the command of an operation', () => {
         parseRebuildLine(
           commandOf(
             { kind: 'projection.rebuild', input: { projection: 'events', step } },
-            { accountId: undefined },
+            OF_INSTALLATION,
           ).slice(1),
         ),
       ).not.toThrow();
+  });
+
+  it('of an erasure goes on after a killed process, also when it had removed everything', () => {
+    const erase = (dry_run: boolean) =>
+      commandOf(
+        { kind: 'person.erase', input: { user_id: 'sara', dry_run } },
+        { accountId: 7, isRepeated: true },
+      );
+    expect(erase(false)).toContain('--force');
+    expect(erase(true)).not.toContain('--force');
+  });
+
+  it('is not repeated where it would go one step further back', () => {
+    const restore = (dry_run: boolean) =>
+      mayRepeat({ kind: 'dead_letters.restore', input: { group: 'ab12', dry_run } });
+    expect([restore(false), restore(true)]).toEqual([false, true]);
+    const rebuild = (step: 'undo' | 'swap') =>
+      mayRepeat({ kind: 'projection.rebuild', input: { projection: 'events', step } });
+    expect([rebuild('undo'), rebuild('swap')]).toEqual([false, true]);
+    expect(
+      mayRepeat({ kind: 'dead_letters.redrive', input: { group: 'ab12', dry_run: false } }),
+    ).toBe(true);
   });
 });

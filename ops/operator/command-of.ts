@@ -1,16 +1,30 @@
 import type { Operation } from '../../platform/operations/operation.ts';
 
-/** Of one account; undefined: of the installation. */
 interface Scope {
+  /** Undefined: of the installation. */
   accountId: number | undefined;
+  /** A process that worked on it has ended: some of it may be done, or all. */
+  isRepeated: boolean;
+}
+
+/**
+ * Whether the same command continues or repeats what a killed one did. These two go one step
+ * further back each time.
+ */
+export function mayRepeat({ kind, input }: Operation): boolean {
+  if (kind === 'dead_letters.restore') return input.dry_run;
+  return kind !== 'projection.rebuild' || input.step !== 'undo';
 }
 
 /**
  * The line of ./ravand that carries an operation out. Values of clients are joined to their option
  * or stand behind `--`: none of them can be read as an option.
  */
-export function commandOf(operation: Operation, { accountId }: Scope): string[] {
-  return wordsOf(operation, accountOption(operation.kind, accountId));
+export function commandOf(operation: Operation, { accountId, isRepeated }: Scope): string[] {
+  const words = wordsOf(operation, accountOption(operation.kind, accountId));
+  // The person may be erased already, and unknown.
+  const isForced = isRepeated && operation.kind === 'person.erase' && !operation.input.dry_run;
+  return isForced ? [...words, '--force'] : words;
 }
 
 function accountOption(kind: Operation['kind'], accountId: number | undefined): string[] {

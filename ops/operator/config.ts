@@ -20,9 +20,9 @@ export const settings = defineSettings({
   ...dedupeSettings,
   ...exportFileSettings,
   OPERATOR_INDEX_INTERVAL: setting.duration({
-    default: 15_000,
+    default: 600_000,
     min: 1000,
-    doc: 'Interval between two reads of events.dead into the list of dead letters of the panel.',
+    doc: 'Interval between two reads of events.dead into the list of dead letters of the panel while nobody looks at that page; who does causes one at once.',
   }),
 });
 

@@ -77,6 +77,8 @@ describe('the queue of operations', () => {
     const owned = await queue.claim({ isLong: true });
     if (owned) await queue.end(owned, { state: 'succeeded', result: {}, error: '' });
     expect(await states()).toMatchObject([{ state: 'succeeded', input: '{}' }]);
+    // Nor a hash, by which a telephone number is found.
+    expect(await rows('SELECT subject FROM operations')).toEqual([{ subject: '0'.repeat(64) }]);
     const lines = await rows<{ details: object }>('SELECT details FROM audit_lines');
     expect(lines).toHaveLength(1);
     expect(JSON.stringify(lines)).not.toContain('sara');
@@ -92,6 +94,62 @@ describe('the queue of operations', () => {
     expect(owned && (await queue.renew(owned))).toBe('stop');
     await queue.sweep();
     expect(await states()).toMatchObject([{ state: 'running' }, { state: 'stopped' }]);
+  });
+
+  it('does not begin what somebody stopped, nor repeat it when its process dies', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    const viewer = { accountId: 1, memberId: 5, isOperator: false };
+    const [runs = 0] = [await request(redrive('aaaa')), await request(redrive('bbbb'), 2)];
+    await queue.claim({ isLong: false });
+    await rows('UPDATE operations SET stop_requested = true');
+    expect(await store.stop({ ...viewer, accountId: 2 }, runs)).toBe(false);
+    await die(runs);
+    expect(await queue.claim({ isLong: false })).toBeUndefined();
+    await queue.sweep();
+    expect(await states()).toMatchObject([{ state: 'stopped' }, { state: 'stopped' }]);
+  });
+
+  it('carries out an erasure that has begun, whoever wants to stop it', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    const viewer = { accountId: 1, memberId: 5, isOperator: false };
+    const erase = (user_id: string): Operation => ({
+      kind: 'person.erase',
+      input: { user_id, dry_run: false },
+    });
+    const [runs = 0, waits = 0] = [await request(erase('sara')), await request(erase('leila'))];
+    await queue.claim({ isLong: true });
+    expect(await store.stop(viewer, runs)).toBe(false);
+    expect(await store.stop(viewer, waits)).toBe(true);
+  });
+
+  it('takes nothing from the next owner when the one that gave it back is late', async () => {
+    await request(redrive('aaaa'));
+    const first = await queue.claim({ isLong: false });
+    if (!first) throw new Error('none waits');
+    await queue.release(first);
+    const second = await queue.claim({ isLong: false });
+    expect(await queue.renew(first)).toBe('lost');
+    await queue.release(first);
+    expect(second && (await queue.renew(second))).toBe('go_on');
+    // It was given back: nobody has died over it.
+    expect(await rows('SELECT attempts FROM operations')).toEqual([{ attempts: 1 }]);
+  });
+
+  it('says whether an operation is open, and forgets old ones, dry runs first', async () => {
+    expect(await queue.sweep()).toBe(false);
+    await request(redrive('aaaa'));
+    expect(await queue.sweep()).toBe(true);
+    const owned = await queue.claim({ isLong: false });
+    if (owned) await queue.end(owned, { state: 'succeeded', result: {}, error: '' });
+    await request({ kind: 'dead_letters.redrive', input: { group: 'bbbb', dry_run: true } });
+    const dry = await queue.claim({ isLong: false });
+    if (dry) await queue.end(dry, { state: 'succeeded', result: {}, error: '' });
+    await rows(`UPDATE operations SET finished_at = now() - interval '2 days'`);
+    await queue.forget();
+    expect(await rows('SELECT is_dry FROM operations')).toEqual([{ is_dry: false }]);
+    await rows(`UPDATE operations SET finished_at = now() - interval '91 days'`);
+    await queue.forget();
+    expect(await rows('SELECT is_dry FROM operations')).toEqual([]);
   });
 });
 
@@ -125,5 +183,16 @@ describe('requests of operations', () => {
     expect(await kinds(1, false)).toEqual(['dead_letters.redrive']);
     expect(await kinds(2, false)).toEqual([]);
     expect(await kinds(2, true)).toEqual(['projection.rebuild']);
+  });
+
+  it('name no person to those who see operations', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    const id = await request({
+      kind: 'person.split',
+      input: { name: 'b1', from: 'sara', dry_run: false },
+    });
+    const viewer = { accountId: 1, isOperator: true };
+    expect(await store.find(viewer, id ?? 0)).toMatchObject({ kind: 'person.split', input: {} });
+    expect(JSON.stringify(await store.list(viewer, 10))).not.toContain('sara');
   });
 });

@@ -8,6 +8,7 @@ export interface OwnedOperation {
   /** undefined: of the installation. */
   accountId: number | undefined;
   operation: Operation;
+  /** Rises with each process that takes it. */
   epoch: number;
 }
 
@@ -15,11 +16,15 @@ export interface OwnedOperation {
 export const LEASE_MS = 30_000;
 /** Processes that died over an operation: after so many it has failed. */
 const MAX_ATTEMPTS = 3;
-/** What has ended is kept so long, days. */
+/** What has ended is kept so long, days; dry runs are looked at once. */
 const KEPT_DAYS = 90;
+const DRY_KEPT_DAYS = 1;
 
 const OWNED = 'id = $1 AND owner_epoch = $2';
-const END = `leased_until = NULL, finished_at = clock_timestamp(), input = CASE WHEN kind LIKE 'person.%' THEN '{}' ELSE input END`;
+// Ids are few enough to be found by their hash.
+const END = `leased_until = NULL, finished_at = clock_timestamp(),
+  input = CASE WHEN kind LIKE 'person.%' THEN '{}' ELSE input END,
+  subject = CASE WHEN kind LIKE 'person.%' THEN repeat('0', 64) ELSE subject END`;
 
 /**
  * The queue of operations in PostgreSQL. A process that is killed leaves its lease behind; another
@@ -41,11 +46,11 @@ export class OperationQueue {
       input: never;
       owner_epoch: string;
     }>(
-      `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, started_at = coalesce(started_at, clock_timestamp()),
+      `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),
          leased_until = clock_timestamp() + $2 * interval '1 ms'
        WHERE id = (
          SELECT o.id FROM operations o
-         WHERE o.is_long = $1 AND (o.state = 'queued' OR (o.state = 'running' AND o.leased_until < clock_timestamp())) AND o.owner_epoch < $3
+         WHERE o.is_long = $1 AND (o.state = 'queued' OR (o.state = 'running' AND o.leased_until < clock_timestamp())) AND o.attempts < $3 AND NOT o.stop_requested
            AND NOT EXISTS (SELECT FROM operations p WHERE p.id <> o.id AND p.account_id IS NOT DISTINCT FROM o.account_id AND p.is_long = o.is_long
              AND p.state = 'running' AND p.leased_until >= clock_timestamp())
          ORDER BY (SELECT max(p.started_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, o.id
@@ -83,25 +88,35 @@ export class OperationQueue {
   /** This process ends: the next one continues at once, and none has died over it. */
   async release({ id, epoch }: OwnedOperation): Promise<void> {
     await this.#database.query(
-      `UPDATE operations SET state = 'queued', owner_epoch = owner_epoch - 1, leased_until = NULL WHERE ${OWNED} AND state = 'running'`,
+      `UPDATE operations SET state = 'queued', attempts = attempts - 1, leased_until = NULL WHERE ${OWNED} AND state = 'running'`,
       [id, epoch],
     );
   }
 
-  /** Ends what was stopped before it began and what processes died over; forgets old ones. */
-  async sweep(): Promise<void> {
+  /** Ends what was stopped before it began and what processes died over; whether any is open. */
+  async sweep(): Promise<boolean> {
+    const { rows } = await this.#database.query<{ is_open: boolean }>(
+      `SELECT EXISTS (SELECT FROM operations WHERE state IN ('queued', 'running')) AS is_open`,
+      [],
+    );
+    if (rows[0]?.is_open !== true) return false;
     await this.#database.query(
-      `UPDATE operations SET state = 'stopped', ${END} WHERE state = 'queued' AND stop_requested`,
+      `UPDATE operations SET state = 'stopped', ${END}
+       WHERE stop_requested AND (state = 'queued' OR (state = 'running' AND leased_until < clock_timestamp()))`,
       [],
     );
     await this.#database.query(
       `UPDATE operations SET state = 'failed', error = 'the processes that worked on it died', ${END}
-       WHERE state = 'running' AND leased_until < clock_timestamp() AND owner_epoch >= $1`,
+       WHERE state = 'running' AND leased_until < clock_timestamp() AND attempts >= $1`,
       [MAX_ATTEMPTS],
     );
+    return true;
+  }
+
+  async forget(): Promise<void> {
     await this.#database.query(
-      `DELETE FROM operations WHERE finished_at < clock_timestamp() - $1 * interval '1 day'`,
-      [KEPT_DAYS],
+      `DELETE FROM operations WHERE finished_at < clock_timestamp() - make_interval(days => CASE WHEN is_dry THEN $2::int ELSE $1::int END)`,
+      [KEPT_DAYS, DRY_KEPT_DAYS],
     );
   }
 }

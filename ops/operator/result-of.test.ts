@@ -39,6 +39,20 @@ describe('the end of a command', () => {
     expect(JSON.stringify(failed)).not.toContain('sara');
   });
 
+  it('keeps nothing about a person of a command that was asked to stop, either', () => {
+    const stdout = JSON.stringify({ dry_run: true, known: false, names: ['sara'], events: 0 });
+    const stopped = operationEnd('person.erase', end({ code: 1, stdout, isStopped: true }));
+    expect(stopped).toMatchObject({ state: 'stopped', result: { known: false, names: 1 } });
+  });
+
+  it('of an unexpected error is its sentence, without the stack and without passwords', () => {
+    const stderr =
+      'Error: postgres://ravand:secret@db:5432 refused\n    at connect (file:///app/x.ts:1:2)\n';
+    const { error } = operationEnd('log.replay', end({ code: 1, stderr }));
+    expect(error).toMatch(/^Error: postgres:\/\/ravand:\S+@db:5432 refused$/);
+    expect(error).not.toContain('secret');
+  });
+
   it('is stopped when it was asked to stop', () => {
     const stopped = operationEnd('log.replay', end({ code: 1, isStopped: true }));
     expect(stopped).toEqual({ state: 'stopped', result: undefined, error: '' });

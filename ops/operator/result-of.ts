@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../events/json.ts';
+import { redactText } from '../../platform/redaction/redact-text.ts';
 import {
   isAboutPerson,
   type OperationKind,
@@ -23,6 +24,8 @@ export interface OperationEnd {
 
 const MAX_ERROR = 500;
 const MAX_RESULT = 32_768;
+/** Of the stack of an unexpected error. */
+const STACK = /^\s+at /;
 
 /**
  * What is kept of a command's output. A command that exits with 1 and prints its JSON did its work
@@ -30,7 +33,7 @@ const MAX_RESULT = 32_768;
  */
 export function operationEnd(kind: OperationKind, end: CommandEnd): OperationEnd {
   const printed = lastJson(end.stdout);
-  if (end.isStopped) return { state: 'stopped', result: printed, error: '' };
+  if (end.isStopped) return { state: 'stopped', result: printed && kept(kind, printed), error: '' };
   if (printed === undefined || (end.code !== 0 && end.code !== 1))
     return { state: 'failed', result: undefined, error: errorOf(kind, end) };
   return { state: 'succeeded', result: kept(kind, printed), error: '' };
@@ -39,9 +42,9 @@ export function operationEnd(kind: OperationKind, end: CommandEnd): OperationEnd
 function errorOf(kind: OperationKind, { code, stderr }: CommandEnd): string {
   // The sentences of these commands name the person.
   if (isAboutPerson(kind)) return `the command ended with ${code ?? 'a signal'}`;
-  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !STACK.test(line));
   const sentence = lines.at(-1)?.trim() ?? `the command ended with ${code ?? 'a signal'}`;
-  return sentence.slice(0, MAX_ERROR);
+  return redactText(sentence).slice(0, MAX_ERROR);
 }
 
 function lastJson(stdout: string): Record<string, unknown> | undefined {

@@ -6,11 +6,12 @@ const CLI = join(import.meta.dirname, '../../cli/main.ts');
 /** Of each stream, bytes: the result is one line at the end. */
 const MAX_OUTPUT = 256 * 1024;
 /** From a stop to the kill of a command that does not stop, ms. */
-const KILL_MS = 20_000;
+const KILL_MS = 10_000;
 
 /**
  * Runs `./ravand …` as a process of its own, so that a member's operation and an operator's command
- * are the same. `stop` ends it with SIGTERM, after which the same command continues.
+ * are the same. `stop` ends it with SIGTERM, after which the same command continues. The channel to
+ * it closes when this process dies, which ends it as well (cli/with-parent.ts).
  */
 export async function runCommand(
   line: readonly string[],
@@ -18,7 +19,7 @@ export async function runCommand(
 ): Promise<CommandEnd> {
   const child = spawn(process.execPath, ['--max-semi-space-size=2', CLI, ...line], {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let kill: NodeJS.Timeout | undefined;
   const onStop = () => {

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Log } from '../../platform/log.ts';
+import type { Operation } from '../../platform/operations/operation.ts';
+import { WakeSignal } from '../../platform/wake-signal.ts';
 import type { OwnedOperation } from './operation-queue.ts';
 import type { CommandEnd, OperationEnd } from './result-of.ts';
-import { work } from './worker.ts';
+import { work, type WorkerPorts } from './worker.ts';
 
 const OWNED: OwnedOperation = {
   ...{ id: 4, accountId: 7, epoch: 1 },
@@ -11,15 +13,31 @@ const OWNED: OwnedOperation = {
 const END: CommandEnd = { code: 0, stdout: '{"events":1}', stderr: '', isStopped: false };
 const log = { info: () => undefined, warn: () => undefined } as unknown as Log;
 
-/** A queue with one operation, and what a worker did with it. */
-function queueOfOne() {
-  const left = [OWNED];
-  const done: { ended: OperationEnd[]; released: number } = { ended: [], released: 0 };
-  const queue = {
-    claim: () => Promise.resolve(left.pop()),
-    renew: () => Promise.resolve('go_on' as const),
-    end(_: OwnedOperation, end: OperationEnd) {
-      done.ended.push(end);
+interface Done {
+  ended: OperationEnd[];
+  released: number;
+  lines: (readonly string[])[];
+}
+
+/** Works on one operation until `end` aborts; what the worker did with it. */
+async function workOn(
+  owned: OwnedOperation,
+  {
+    run,
+    renew = () => Promise.resolve('go_on'),
+  }: Partial<WorkerPorts['queue']> & { run: WorkerPorts['run'] },
+  end: AbortController,
+): Promise<Done> {
+  const left = [owned];
+  const done: Done = { ended: [], released: 0, lines: [] };
+  const queue: WorkerPorts['queue'] = {
+    sweep: () => Promise.resolve(left.length > 0),
+    forget: () => Promise.resolve(),
+    claim: ({ isLong }) => Promise.resolve(isLong ? undefined : left.pop()),
+    renew,
+    end(_, ended) {
+      done.ended.push(ended);
+      end.abort();
       return Promise.resolve();
     },
     release() {
@@ -27,33 +45,65 @@ function queueOfOne() {
       return Promise.resolve();
     },
   };
-  return { queue, done };
+  const noted: WorkerPorts['run'] = (line, options) => {
+    done.lines.push(line);
+    return run(line, options);
+  };
+  await work({ queue, run: noted, log }, { wake: new WakeSignal(), signal: end.signal });
+  return done;
 }
 
+/** A command that runs until it is stopped. */
+const untilStopped = (_: readonly string[], { stop }: { stop: AbortSignal }) =>
+  new Promise<CommandEnd>((resolve) => {
+    stop.addEventListener('abort', () =>
+      resolve({ ...END, code: undefined, stdout: '', isStopped: true }),
+    );
+  });
+
 it('an operation ends with what its command printed', async () => {
-  const { queue, done } = queueOfOne();
-  const end = new AbortController();
-  const lines: (readonly string[])[] = [];
-  const run = (line: readonly string[]) => {
-    lines.push(line);
-    end.abort();
-    return Promise.resolve(END);
-  };
-  await work({ queue, run, log }, { isLong: false, most: 1, signal: end.signal });
-  expect(lines).toEqual([['dlq', 'redrive', 'ab12', '--account=7', '--json']]);
+  const done = await workOn(OWNED, { run: () => Promise.resolve(END) }, new AbortController());
   expect(done).toEqual({
+    lines: [['dlq', 'redrive', 'ab12', '--account=7', '--json']],
     ...{ released: 0, ended: [{ state: 'succeeded', result: { events: 1 }, error: '' }] },
   });
 });
 
 it('a process that ends stops its command and gives the operation back', async () => {
-  const { queue, done } = queueOfOne();
   const end = new AbortController();
-  const run = (_: readonly string[], { stop }: { stop: AbortSignal }) =>
-    new Promise<CommandEnd>((resolve) => {
-      stop.addEventListener('abort', () => resolve({ ...END, code: 1, stdout: '' }));
-      end.abort();
-    });
-  await work({ queue, run, log }, { isLong: false, most: 1, signal: end.signal });
-  expect(done).toEqual({ released: 1, ended: [] });
+  const run: WorkerPorts['run'] = (line, options) => {
+    queueMicrotask(() => end.abort());
+    return untilStopped(line, options);
+  };
+  expect(await workOn(OWNED, { run }, end)).toMatchObject({ released: 1, ended: [] });
+});
+
+it('a process that has lost an operation stops its command and says nothing about its end', async () => {
+  const end = new AbortController();
+  const run: WorkerPorts['run'] = async (line, options) => {
+    const ended = await untilStopped(line, options);
+    queueMicrotask(() => end.abort());
+    return ended;
+  };
+  const lost = () => Promise.resolve('lost' as const);
+  expect(await workOn(OWNED, { run, renew: lost }, end)).toMatchObject({ released: 0, ended: [] });
+});
+
+it('a command that a member stops ends, and its operation is stopped', async () => {
+  const renew = () => Promise.resolve('stop' as const);
+  const done = await workOn(OWNED, { run: untilStopped, renew }, new AbortController());
+  expect(done.ended).toEqual([{ state: 'stopped', result: undefined, error: '' }]);
+});
+
+it('what a killed process left is done again only when that changes nothing twice', async () => {
+  const restore: Operation = {
+    kind: 'dead_letters.restore',
+    input: { group: 'ab12', dry_run: false },
+  };
+  const run = () => Promise.resolve(END);
+  const again = { ...OWNED, epoch: 2 };
+  const done = await workOn({ ...again, operation: restore }, { run }, new AbortController());
+  expect(done.lines).toEqual([]);
+  expect(done.ended).toMatchObject([{ state: 'failed' }]);
+  expect((await workOn(again, { run }, new AbortController())).lines).toHaveLength(1);
 });

@@ -1,80 +1,115 @@
-import { delay } from '../../platform/backoff.ts';
 import type { Log } from '../../platform/log.ts';
-import { commandOf } from './command-of.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
+import { commandOf, mayRepeat } from './command-of.ts';
 import { LEASE_MS, type OperationQueue, type OwnedOperation } from './operation-queue.ts';
 import { operationEnd, type CommandEnd } from './result-of.ts';
 
-interface WorkerPorts {
-  queue: Pick<OperationQueue, 'claim' | 'renew' | 'end' | 'release'>;
+export interface WorkerPorts {
+  queue: Pick<OperationQueue, 'claim' | 'renew' | 'end' | 'release' | 'sweep' | 'forget'>;
   run: (line: readonly string[], options: { stop: AbortSignal }) => Promise<CommandEnd>;
   log: Log;
 }
 
-/** A member who asked waits for this, ms. */
-const POLL_MS = 1000;
-const RENEW_MS = LEASE_MS / 15;
-
-interface Share {
-  isLong: boolean;
-  /** Commands that run at a time. */
-  most: number;
+interface Work {
+  /** Somebody asked for something. */
+  wake: WakeSignal;
   signal: AbortSignal;
 }
 
+/** Commands that run at a time: short ones never wait for a rebuild. */
+const MOST = { short: 2, long: 2 } as const;
+/** Between two looks at the queue while an operation is open, ms: another process may die over it. */
+const OPEN_POLL_MS = 2000;
+/** While none is, ms: who asks wakes the process. Each look costs CPU for ever. */
+const IDLE_POLL_MS = 20_000;
+const FORGET_MS = 3_600_000;
+const RENEW_MS = LEASE_MS / 15;
+/** Without PostgreSQL for so long the command is stopped: it has ended before the lease, ms. */
+const LOST_MS = LEASE_MS / 2;
+/** A short command that takes longer waits for something that does not come, ms. */
+const MAX_SHORT_MS = 1_800_000;
+
 /** Carries out operations until `signal` aborts and their commands have stopped. */
-export async function work(ports: WorkerPorts, { isLong, most, signal }: Share): Promise<void> {
+export async function work(ports: WorkerPorts, { wake, signal }: Work): Promise<void> {
   const { queue, log } = ports;
-  const running = new Set<Promise<void>>();
+  const running = { short: new Set<Promise<void>>(), long: new Set<Promise<void>>() };
   const failed = (error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
     log.warn({ code: 'operations_waiting' }, `operations wait (${message}); trying again`);
   };
-  const hasEnded = () => signal.aborted;
-  while (!hasEnded()) {
+  const begin = async (share: 'short' | 'long') => {
+    const own = running[share];
+    while (own.size < MOST[share] && !signal.aborted) {
+      const owned = await queue.claim({ isLong: share === 'long' });
+      if (!owned) return;
+      const one = carryOut(ports, owned, { isLong: share === 'long', signal })
+        .catch(failed)
+        .finally(() => {
+          own.delete(one);
+          wake.notify();
+        });
+      own.add(one);
+    }
+  };
+  let forgotten = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    let isOpen = true;
     try {
-      const owned = running.size < most ? await queue.claim({ isLong }) : undefined;
-      if (owned) {
-        const one = carryOut(ports, owned, signal)
-          .catch(failed)
-          .finally(() => running.delete(one));
-        running.add(one);
-        continue;
+      isOpen = await queue.sweep();
+      if (isOpen) await begin('short');
+      if (isOpen) await begin('long');
+      if (performance.now() - forgotten > FORGET_MS) {
+        await queue.forget();
+        forgotten = performance.now();
       }
     } catch (error) {
-      if (!hasEnded()) failed(error);
+      failed(error);
     }
-    await delay(POLL_MS, signal).catch(() => undefined);
+    await wake.wait(isOpen ? OPEN_POLL_MS : IDLE_POLL_MS, signal);
   }
-  await Promise.allSettled(running);
+  await Promise.allSettled([...running.short, ...running.long]);
 }
+
+/** Why a command was stopped, besides the end of this process. */
+type Asked = 'stop' | 'lost' | 'late';
 
 /** Runs the command of an operation while this process has its lease. */
 async function carryOut(
   { queue, run, log }: WorkerPorts,
   owned: OwnedOperation,
-  signal: AbortSignal,
+  { isLong, signal }: { isLong: boolean; signal: AbortSignal },
 ): Promise<void> {
-  const { id, accountId, operation } = owned;
+  const { id, accountId, operation, epoch } = owned;
+  const isRepeated = epoch > 1;
+  if (isRepeated && !mayRepeat(operation)) {
+    const error = 'a process ended while it worked on it: look whether it was done, and ask again';
+    await queue.end(owned, { state: 'failed', result: undefined, error });
+    return;
+  }
   const about = { operation: id, kind: operation.kind, account_id: accountId };
   log.info(about, 'operation started');
   const stop = new AbortController();
-  let asked: 'stop' | 'lost' | undefined;
-  let renewed = Date.now();
+  let asked: Asked | undefined;
+  const ask = (why: Asked) => {
+    asked ??= why;
+    stop.abort();
+  };
+  let renewed = performance.now();
   const watch = setInterval(() => {
-    void (async () => {
-      try {
-        const state = await queue.renew(owned);
-        if (state === 'go_on') renewed = Date.now();
-        else asked = state;
-      } catch {
-        // Without PostgreSQL the lease runs out: another process may have it then.
-        if (Date.now() - renewed > LEASE_MS) asked = 'lost';
-      }
-      if (asked) stop.abort();
-    })();
+    // Another process may have it when the lease has run out.
+    if (performance.now() - renewed > LOST_MS) ask('lost');
+    const at = performance.now();
+    queue.renew(owned).then(
+      (state) => {
+        if (state === 'go_on') renewed = Math.max(renewed, at);
+        else ask(state);
+      },
+      () => undefined,
+    );
   }, RENEW_MS);
+  const late = isLong ? undefined : setTimeout(() => ask('late'), MAX_SHORT_MS);
   try {
-    const end = await run(commandOf(operation, { accountId }), {
+    const end = await run(commandOf(operation, { accountId, isRepeated }), {
       stop: AbortSignal.any([stop.signal, signal]),
     });
     if (asked === 'lost') return;
@@ -84,11 +119,17 @@ async function carryOut(
     }
     const result = operationEnd(operation.kind, {
       ...end,
-      isStopped: asked === 'stop' && end.code !== 0,
+      isStopped: asked !== undefined && end.code !== 0,
     });
-    await queue.end(owned, result);
+    await queue.end(owned, asked === 'late' ? tooLate(result) : result);
     log.info({ ...about, state: result.state }, 'operation ended');
   } finally {
     clearInterval(watch);
+    clearTimeout(late);
   }
+}
+
+function tooLate<End extends { state: string }>(end: End): End {
+  if (end.state !== 'stopped') return end;
+  return { ...end, state: 'failed', error: 'it took longer than half an hour and was stopped' };
 }

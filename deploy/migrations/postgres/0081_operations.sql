@@ -7,7 +7,7 @@ CREATE TABLE operations (
   kind text NOT NULL CHECK (kind <> ''),
   -- the fields of the kind; empty once an operation about a person has ended, so that nothing of the person is left here
   input json NOT NULL CHECK (octet_length(input::text) <= 8192),
-  -- SHA-256 of the input in hexadecimal digits: the same request twice is one operation
+  -- SHA-256 of the input in hexadecimal digits: the same request twice is one operation; zeros once an operation about a person has ended
   subject text NOT NULL CHECK (subject ~ '^[0-9a-f]{64}$'),
   -- takes long: has a queue of its own
   is_long boolean NOT NULL,
@@ -21,6 +21,8 @@ CREATE TABLE operations (
   stop_requested boolean NOT NULL DEFAULT false,
   -- rises with each process that takes it; a write under an older one is refused
   owner_epoch bigint NOT NULL DEFAULT 0,
+  -- times that a process took it, without those that gave it back
+  attempts int NOT NULL DEFAULT 0,
   -- a process works on it until then
   leased_until timestamptz,
   started_at timestamptz,

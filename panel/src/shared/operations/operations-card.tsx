@@ -9,7 +9,7 @@ import { Card } from '../ui/card.tsx';
 import { Empty, Loading, ProblemState } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { Tag, type TagTone } from '../ui/tag.tsx';
-import { isOpen, operationsQuery, type Operation } from './operation.ts';
+import { operationsQuery, type Operation } from './operation.ts';
 
 const TONES: Readonly<Record<Operation['state'], TagTone>> = {
   queued: 'plain',
@@ -103,7 +103,7 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
                 </span>
               ),
               cell: (operation) =>
-                isOpen(operation) && !operation.stop_requested && may('settings.write') ? (
+                mayStop(operation) && may('settings.write') ? (
                   <Button kind="quiet" onClick={() => stop.mutate(operation.id)}>
                     <Trans>توقف</Trans>
                   </Button>
@@ -113,6 +113,13 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
         />
       )}
     </Card>
+  );
+}
+
+/** An erasure that has begun is carried out. */
+function mayStop({ state, kind, stop_requested }: Operation): boolean {
+  return (
+    !stop_requested && (state === 'queued' || (state === 'running' && kind !== 'person.erase'))
   );
 }
 
