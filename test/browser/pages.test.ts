@@ -1,16 +1,22 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PAGES, type PanelPage } from '../../panel/pages.ts';
-import { enter } from '../contract/control/panel.ts';
+import { enter, makeMember, sessionIn, signIn } from '../contract/control/panel.ts';
+import { admin } from '../support/stack.ts';
 import { launch, open, panelAccount, violations, type Opened, type PanelAccount } from './panel.ts';
 
 let browser: Browser;
 let account: PanelAccount;
 let viewer: string;
+/** An owner who is an operator of the installation: may open every page. */
+let operator: string;
 beforeAll(async () => {
   browser = await launch();
   account = await panelAccount('pages');
   viewer = await enter(String(account.accountId), 'viewer');
+  const member = await makeMember(String(account.accountId), 'owner');
+  await admin('member', 'set-operator', '--email', member.email);
+  operator = sessionIn(await signIn(member));
 });
 afterAll(() => browser.close());
 
@@ -20,7 +26,7 @@ const shown = pages.filter(({ path, isPublic }) => !isPublic && !path.includes('
 describe.each(['fa', 'en'] as const)('in %s, on an account without events', (language) => {
   let opened: Opened;
   beforeAll(async () => {
-    opened = await open(browser, { session: account.owner, language });
+    opened = await open(browser, { session: operator, language });
   });
   afterAll(() => opened.context.close());
 
@@ -62,6 +68,16 @@ describe('a viewer', () => {
       expect(await navigation.getByRole('link', { name }).count()).toBe(0);
     await context.close();
   });
+});
+
+it('an owner who is no operator sees why replays are not for them, with status 403', async () => {
+  const { page, context } = await open(browser, { session: account.owner });
+  const answer = await page.goto('/on-call/jobs');
+  expect(answer?.status()).toBe(403);
+  await page.getByRole('heading', { name: 'این صفحه برای نقش شما نیست' }).waitFor();
+  expect(await page.getByRole('button', { name: 'بازپخش تازه' }).count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await context.close();
 });
 
 it('a page that does not exist says so, with status 404', async () => {
