@@ -194,6 +194,8 @@ async function redriveNow(
         JSON.stringify({
           ...summary,
           dry_run: options.dryRun,
+          // Of a killed redrive: this one decides about them.
+          interrupted: options.dryRun ? group.states.redriving : 0,
           why_unready: Object.fromEntries(report.unready),
         }),
       );

@@ -54,7 +54,8 @@ async function indexing(
     'Reads of events.dead for the list of dead letters that failed; the next one continues.',
   );
   const operator = { settings: config, adminUrls: new Map<string, string>(), log };
-  while (!signal.aborted) {
+  const hasEnded = () => signal.aborted;
+  while (!hasEnded()) {
     // A client of Kafka costs CPU while it is open: this one lives as long as there is work.
     const reader = new RangeReader({
       ...{ settings: config, clientId: 'ravand-operator', profile: 'interactive' },
@@ -62,7 +63,7 @@ async function indexing(
     try {
       await indexDeadLetters({ operator, database, reader });
     } catch (error) {
-      if (signal.aborted) return;
+      if (hasEnded()) return;
       failures.inc();
       const message = error instanceof Error ? error.message : String(error);
       log.warn({ code: 'dead_letters_not_listed' }, `events.dead is not read (${message})`);

@@ -26,6 +26,7 @@ const MAX_ERROR = 500;
 const MAX_RESULT = 32_768;
 /** Of the stack of an unexpected error. */
 const STACK = /^\s+at /;
+const ADDRESS = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
 
 /**
  * What is kept of a command's output. A command that exits with 1 and prints its JSON did its work
@@ -44,7 +45,8 @@ function errorOf(kind: OperationKind, { code, stderr }: CommandEnd): string {
   if (isAboutPerson(kind)) return `the command ended with ${code ?? 'a signal'}`;
   const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !STACK.test(line));
   const sentence = lines.at(-1)?.trim() ?? `the command ended with ${code ?? 'a signal'}`;
-  return redactText(sentence).slice(0, MAX_ERROR);
+  // Members of an account read it: addresses of servers are none of their business.
+  return redactText(sentence).replaceAll(ADDRESS, '…').slice(0, MAX_ERROR);
 }
 
 function lastJson(stdout: string): Record<string, unknown> | undefined {

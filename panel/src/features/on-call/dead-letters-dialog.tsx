@@ -23,7 +23,7 @@ export function DeadLettersDialog({ cause, action, onClose }: Props) {
   const common = {
     name: group,
     mayGoOn: (result: OperationResult) =>
-      numberOf(result, 'dead_letters') + numberOf(result, 'replayed') > 0,
+      ['dead_letters', 'replayed', 'interrupted'].some((name) => numberOf(result, name) > 0),
     changes: CHANGES,
     onClose,
   };
@@ -108,6 +108,7 @@ function RedriveResult({ result, isDry }: { result: OperationResult; isDry: bool
   const records = numberOf(result, 'dead_letters');
   const unready = numberOf(result, 'unready');
   const uncertain = numberOf(result, 'uncertain');
+  const interrupted = numberOf(result, 'interrupted');
   const events = numberOf(result, 'events');
   return (
     <>
@@ -122,6 +123,13 @@ function RedriveResult({ result, isDry }: { result: OperationResult; isDry: bool
           </Trans>
         )}
       </p>
+      {interrupted > 0 ? (
+        <p>
+          <Trans>
+            {count(interrupted)} پیام از پردازشی نیمه‌کاره مانده است؛ سرنوشت آن‌ها هم روشن می‌شود.
+          </Trans>
+        </p>
+      ) : null}
       {unready > 0 ? (
         <p>
           <Trans>{count(unready)} پیام باز هم ناخواناست و همان‌جا می‌ماند.</Trans>
