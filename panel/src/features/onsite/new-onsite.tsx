@@ -58,10 +58,12 @@ export function NewOnsite({ onClose }: { onClose: () => void }) {
   const asks = kind === 'survey' || kind === 'form';
   const make = useMutation({
     mutationFn: async () => {
-      const audience =
-        segmentId === EVERYBODY
-          ? undefined
-          : (await api<ListedSegment>(`/v1/segments/${Number(segmentId)}`)).definition;
+      const isForAll = segmentId === EVERYBODY;
+      const audience = isForAll
+        ? undefined
+        : (await api<ListedSegment>(`/v1/segments/${Number(segmentId)}`)).definition;
+      // Never everybody in place of a segment.
+      if (!isForAll && audience === undefined) throw new Error('the segment has no definition');
       return await api('/v1/onsite-campaigns', {
         method: 'POST',
         body: {
