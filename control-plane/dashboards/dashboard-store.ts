@@ -52,7 +52,7 @@ export function dashboardStore(store: Store) {
     },
     /** Undefined: the account has as many as it may. */
     async create(
-      { accountId, memberId }: Editor,
+      { accountId, memberId }: Omit<Editor, 'isAdmin'>,
       { name, report_ids }: DashboardDraft,
     ): Promise<number | undefined> {
       const [row] = await auditedChange<{ id: string }>(store, {

@@ -20,6 +20,16 @@ const MAX_ATTEMPTS = 3;
 const KEPT_DAYS = 90;
 const DRY_KEPT_DAYS = 1;
 
+const UNIQUE_VIOLATION = '23505';
+
+interface ClaimedRow {
+  id: string;
+  account_id: string | null;
+  kind: OperationKind;
+  input: never;
+  owner_epoch: string;
+}
+
 const OWNED = 'id = $1 AND owner_epoch = $2';
 // Ids are few enough to be found by their hash.
 const END = `leased_until = NULL, finished_at = clock_timestamp(),
@@ -37,28 +47,12 @@ export class OperationQueue {
     this.#database = database;
   }
 
-  /** Takes the next operation, in turns of accounts; undefined: none waits. */
+  /**
+   * Takes the next operation, in turns of accounts, one of each at a time. Undefined: none waits, or
+   * another process took one of the same account at the same moment.
+   */
   async claim({ isLong }: { isLong: boolean }): Promise<OwnedOperation | undefined> {
-    const { rows } = await this.#database.query<{
-      id: string;
-      account_id: string | null;
-      kind: OperationKind;
-      input: never;
-      owner_epoch: string;
-    }>(
-      `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),
-         leased_until = clock_timestamp() + $2 * interval '1 ms'
-       WHERE id = (
-         SELECT o.id FROM operations o
-         WHERE o.is_long = $1 AND (o.state = 'queued' OR (o.state = 'running' AND o.leased_until < clock_timestamp())) AND o.attempts < $3 AND NOT o.stop_requested
-           AND NOT EXISTS (SELECT FROM operations p WHERE p.id <> o.id AND p.account_id IS NOT DISTINCT FROM o.account_id AND p.is_long = o.is_long
-             AND p.state = 'running' AND p.leased_until >= clock_timestamp())
-         ORDER BY (SELECT max(p.started_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, o.id
-         LIMIT 1 FOR UPDATE OF o SKIP LOCKED)
-       RETURNING id, account_id, kind, input, owner_epoch`,
-      [isLong, LEASE_MS, MAX_ATTEMPTS],
-    );
-    const [row] = rows;
+    const [row] = await this.#claimRow(isLong);
     if (!row) return undefined;
     const { id, account_id, kind, input, owner_epoch } = row;
     return {
@@ -66,6 +60,29 @@ export class OperationQueue {
       accountId: account_id === null ? undefined : Number(account_id),
       operation: { kind, input } as Operation,
     };
+  }
+
+  async #claimRow(isLong: boolean): Promise<ClaimedRow[]> {
+    const claimed = this.#database.query<ClaimedRow>(
+      `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),
+         leased_until = clock_timestamp() + $2 * interval '1 ms'
+       WHERE id = (
+         SELECT o.id FROM operations o
+         WHERE o.is_long = $1 AND o.attempts < $3 AND NOT o.stop_requested
+           AND ((o.state = 'running' AND o.leased_until < clock_timestamp())
+             OR (o.state = 'queued' AND NOT EXISTS (SELECT FROM operations p
+               WHERE p.account_id IS NOT DISTINCT FROM o.account_id AND p.is_long = o.is_long AND p.state = 'running')))
+         ORDER BY (SELECT max(p.started_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, o.id
+         LIMIT 1 FOR UPDATE OF o SKIP LOCKED)
+       RETURNING id, account_id, kind, input, owner_epoch`,
+      [isLong, LEASE_MS, MAX_ATTEMPTS],
+    );
+    try {
+      return (await claimed).rows;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) return [];
+      throw error;
+    }
   }
 
   /** Renews the lease; whether it shall stop, or `lost` when another process has it. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { CommandEnd } from './result-of.ts';
 
 const CLI = join(import.meta.dirname, '../../cli/main.ts');
@@ -45,8 +46,9 @@ export async function runCommand(
 }
 
 /** The end of a stream. */
-async function tail(stream: NodeJS.ReadableStream): Promise<string> {
+async function tail(stream: Readable | null): Promise<string> {
   let text = '';
+  if (!stream) return text;
   stream.setEncoding('utf8');
   for await (const part of stream) text = `${text}${String(part)}`.slice(-MAX_OUTPUT);
   return text;

@@ -33,6 +33,8 @@ CREATE TABLE operations (
   error text NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX operations_open ON operations (coalesce(account_id, 0), kind, subject) WHERE state IN ('queued', 'running');
+-- Of two processes that take operations of one account at the same moment, one gets a unique violation.
+CREATE UNIQUE INDEX operations_running ON operations (coalesce(account_id, 0), is_long) WHERE state = 'running';
 CREATE INDEX operations_by_account ON operations (account_id, id DESC);
 CREATE INDEX operations_waiting ON operations (is_long, id) WHERE state IN ('queued', 'running');
 

@@ -1,4 +1,5 @@
 import { Trans } from '@lingui/react/macro';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { OperationDialog } from '../../shared/operations/operation-dialog.tsx';
@@ -19,9 +20,11 @@ interface Pair {
 type Open = { kind: 'erase' } | { kind: 'split' | 'rejoin'; pair: Pair };
 
 const CHANGES = ['person', 'timeline', 'people'];
+const NOTHING: readonly string[] = [];
 
 /** What cannot be undone, and what a wrong merge needs: a dry run first, then the typed name. */
 export function OperatorCard({ person }: { person: Person }) {
+  const queryClient = useQueryClient();
   const [open, setOpen] = useState<Open>();
   // The list of ids no longer has it: only here it can be undone at once.
   const [parted, setParted] = useState<Pair>();
@@ -31,6 +34,8 @@ export function OperatorCard({ person }: { person: Person }) {
   const close = () => {
     if (open?.kind === 'split') setParted(open.pair);
     if (open?.kind === 'rejoin') setParted(undefined);
+    if (open?.kind === 'erase')
+      for (const key of CHANGES) void queryClient.invalidateQueries({ queryKey: [key] });
     setOpen(undefined);
   };
   return (
@@ -76,7 +81,8 @@ function EraseDialog({ person: { person }, onClose }: { person: Person; onClose:
       title={<Trans>پاک کردن این شخص از همه جا</Trans>}
       action={<Trans>پاک کردن</Trans>}
       name={person}
-      changes={CHANGES}
+      // Without the person the page has no dialog: it is read again when the dialog is closed.
+      changes={NOTHING}
       request={(dry_run): OperationRequest => ({
         kind: 'person.erase',
         input: { user_id: person, dry_run },
