@@ -71,6 +71,30 @@ describe('the queue of operations', () => {
     expect(await queue.claim({ isLong: false })).toBeUndefined();
   });
 
+  it('two processes that claim at the same moment do not run two operations of one account', async () => {
+    for (const group of ['aaaa', 'bbbb']) await request(redrive(group));
+    await request(redrive('cccc'), 2);
+    const isOfOther = "p.state = 'running'";
+    // What a statement sees that began before the other one was committed.
+    const query = (text: string, values?: unknown[]) => {
+      expect(text).toContain(isOfOther);
+      return postgres.database.query(text.replace(isOfOther, 'false'), values);
+    };
+    const other = new OperationQueue({ query } as unknown as ConstructorParameters<
+      typeof OperationQueue
+    >[0]);
+    expect(await queue.claim({ isLong: false })).toMatchObject({ accountId: 1 });
+    // Otherwise it would be the turn of account 2.
+    await rows('UPDATE operations SET started_at = NULL');
+    expect(await other.claim({ isLong: false })).toBeUndefined();
+    expect(await queue.claim({ isLong: false })).toMatchObject({ accountId: 2 });
+    expect(await rows(`SELECT state FROM operations ORDER BY id`)).toEqual([
+      { state: 'running' },
+      { state: 'queued' },
+      { state: 'running' },
+    ]);
+  });
+
   it('leaves nothing of a person once the operation has ended', async () => {
     await request({ kind: 'person.erase', input: { user_id: 'sara', dry_run: false } });
     expect(await queue.claim({ isLong: false })).toBeUndefined();
