@@ -14,7 +14,7 @@ import { work } from './worker.ts';
 /** How long the shutdown waits for commands to stop, ms. */
 const STOP_MS = 8000;
 /** Between two reads of events.dead while somebody looks at the page, ms. */
-const LEAST_INDEX_MS = 4000;
+const MIN_INDEX_MS = 4000;
 
 /**
  * Carries out what members ask for in the panel, with the commands of ./ravand, and keeps the list
@@ -26,9 +26,9 @@ export async function start(context: ServiceContext<OperatorConfig>): Promise<vo
   const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 4 });
   onShutdown('postgres', () => database.end());
   const wakes = { operations: new WakeSignal(), dead_letters: new WakeSignal() };
-  const redis = listenForWakes({ url: config.REDIS_URL, log, name }, (what) =>
-    wakes[what].notify(),
-  );
+  const redis = listenForWakes({ url: config.REDIS_URL, log, name }, (what) => {
+    wakes[what].notify();
+  });
   onShutdown('redis', () => Promise.resolve(redis.disconnect()));
   const queue = new OperationQueue(database);
   const run = (line: readonly string[], { stop }: { stop: AbortSignal }) =>
@@ -70,7 +70,7 @@ async function indexing(
     } finally {
       await reader.close().catch(() => undefined);
     }
-    await wait(LEAST_INDEX_MS, undefined, { signal }).catch(() => undefined);
+    await wait(MIN_INDEX_MS, undefined, { signal }).catch(() => undefined);
     await wake.wait(config.OPERATOR_INDEX_INTERVAL, signal);
   }
 }

@@ -48,8 +48,8 @@ export class OperationQueue {
   }
 
   /**
-   * Takes the next operation, in turns of accounts, one of each at a time. Undefined: none waits, or
-   * another process took one of the same account at the same moment.
+   * Takes the next operation, in turns of accounts, one of each at a time. Undefined: none waits,
+   * or another process took one of the same account at the same moment.
    */
   async claim({ isLong }: { isLong: boolean }): Promise<OwnedOperation | undefined> {
     const [row] = await this.#claimRow(isLong);

@@ -17,8 +17,8 @@ interface Work {
 }
 
 /** Commands that run at a time: short ones never wait for a rebuild. */
-const MOST = { short: 2, long: 2 } as const;
-/** Between two looks at the queue while an operation is open, ms: another process may die over it. */
+const MAX_COMMANDS = { short: 2, long: 2 } as const;
+/** Between two looks at the queue while an operation is open, ms: its process may die. */
 const OPEN_POLL_MS = 2000;
 /** While none is, ms: who asks wakes the process. Each look costs CPU for ever. */
 const IDLE_POLL_MS = 20_000;
@@ -39,7 +39,7 @@ export async function work(ports: WorkerPorts, { wake, signal }: Work): Promise<
   };
   const begin = async (share: 'short' | 'long') => {
     const own = running[share];
-    while (own.size < MOST[share] && !signal.aborted) {
+    while (own.size < MAX_COMMANDS[share] && !signal.aborted) {
       const owned = await queue.claim({ isLong: share === 'long' });
       if (!owned) return;
       const one = carryOut(ports, owned, { isLong: share === 'long', signal })
