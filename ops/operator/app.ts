@@ -29,7 +29,10 @@ export async function start(context: ServiceContext<OperatorConfig>): Promise<vo
   const redis = listenForWakes({ url: config.REDIS_URL, log, name }, (what) => {
     wakes[what].notify();
   });
-  onShutdown('redis', () => Promise.resolve(redis.disconnect()));
+  onShutdown('redis', () => {
+    redis.disconnect();
+    return Promise.resolve();
+  });
   const queue = new OperationQueue(database);
   const run = (line: readonly string[], { stop }: { stop: AbortSignal }) =>
     runCommand(line, { env: process.env, stop });
