@@ -191,13 +191,13 @@ it('audit lines are pages of one account, filtered by the beginning of the actio
 
 it('usage is of the account: its months, newest first, and its allowances', async () => {
   await postgres.database.query(
-    `INSERT INTO meters (account_id, month, meter, value) VALUES ($1, '1405-08', 'events', 5), ($1, '1405-09', 'events', 7), ($1, '1405-09', 'profiles', 2)`,
+    `INSERT INTO meters (account_id, month, meter, value, updated_at) VALUES ($1, '1405-08', 'events', 5, now()), ($1, '1405-09', 'events', 7, now()), ($1, '1405-09', 'profiles', 2, '2026-11-23T10:00:00Z')`,
     [accountId],
   );
   const { months, included } = await usageStore(store).read(accountId);
   expect(months).toEqual([
-    { month: '1405-09', events: 7, profiles: 2 },
-    { month: '1405-08', events: 5, profiles: 0 },
+    { month: '1405-09', events: 7, profiles: 2, profiles_counted_at: '2026-11-23T10:00:00.000Z' },
+    { month: '1405-08', events: 5, profiles: 0, profiles_counted_at: null },
   ]);
   expect(included).toMatchObject({ events: expect.any(Number) as number });
 });

@@ -41,7 +41,7 @@ export async function getOverview(
     minutes: minutes.filter(({ minute }) => Date.parse(minute) >= first),
     today: { accepted: sum('accepted'), rejected: sum('rejected') },
     books: totals,
-    month: { key: month, events: 0, profiles: 0, ...thisMonth },
+    month: { key: month, events: 0, profiles: 0, profiles_counted_at: null, ...thisMonth },
     announcements: used.announcements.filter((one) => one.month === month),
   });
 }

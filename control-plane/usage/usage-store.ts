@@ -12,6 +12,15 @@ export interface Announcement {
   created_at: string;
 }
 
+export interface MonthUsage {
+  /** YYYY-MM of the Jalali calendar. */
+  month: string;
+  events: number;
+  profiles: number;
+  /** When the people were counted last (PROFILES_METER_INTERVAL); null: not yet. */
+  profiles_counted_at: string | null;
+}
+
 /** What an account may use, and what it used. */
 export interface AccountUsage {
   subscription: string;
@@ -20,7 +29,7 @@ export interface AccountUsage {
   max_events: number;
   included: { events: number; profiles: number };
   /** By month, newest first. */
-  months: { month: string; events: number; profiles: number }[];
+  months: MonthUsage[];
   announcements: Announcement[];
 }
 
@@ -39,8 +48,9 @@ export function usageStore(store: Store) {
           'SELECT subscription, retention_days, max_events::float8, included_events::float8, included_profiles::float8 FROM accounts WHERE id = $1',
           [accountId],
         ),
-        store.query<{ month: string; events: number; profiles: number }>(
-          `SELECT month, coalesce(sum(value) FILTER (WHERE meter = 'events'), 0)::float8 AS events, coalesce(sum(value) FILTER (WHERE meter = 'profiles'), 0)::float8 AS profiles
+        store.query<Omit<MonthUsage, 'profiles_counted_at'> & { profiles_counted_at: Date | null }>(
+          `SELECT month, coalesce(sum(value) FILTER (WHERE meter = 'events'), 0)::float8 AS events, coalesce(sum(value) FILTER (WHERE meter = 'profiles'), 0)::float8 AS profiles,
+             max(updated_at) FILTER (WHERE meter = 'profiles') AS profiles_counted_at
            FROM meters WHERE account_id = $1 GROUP BY month ORDER BY month DESC LIMIT ${MONTHS}`,
           [accountId],
         ),
@@ -55,7 +65,10 @@ export function usageStore(store: Store) {
       return {
         ...plan,
         included: { events, profiles },
-        months: months.rows,
+        months: months.rows.map(({ profiles_counted_at: countedAt, ...one }) => ({
+          ...one,
+          profiles_counted_at: countedAt?.toISOString() ?? null,
+        })),
         announcements: announcements.rows.map(({ created_at, ...one }) => ({
           ...one,
           created_at: created_at.toISOString(),

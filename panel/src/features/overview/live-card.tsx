@@ -13,7 +13,7 @@ const STALE_SECONDS = 120;
 /** Events a minute of the last hour, the numbers of today, and how fresh reports are. */
 export function LiveCard({ overview }: { overview: Overview }) {
   const { t } = useLingui();
-  const { count, time, duration } = useFormat();
+  const { count, time, dateTime, duration } = useFormat();
   const { today, month } = overview;
   const now = Date.parse(overview.now);
   const first = Math.floor(now / MINUTE) * MINUTE - (MINUTES - 1) * MINUTE;
@@ -37,7 +37,15 @@ export function LiveCard({ overview }: { overview: Overview }) {
           value={count(today.rejected)}
           {...(today.rejected > 0 ? { tone: 'warning' as const } : {})}
         />
-        <Figure label={<Trans>اشخاص این ماه</Trans>} value={count(month.profiles)} />
+        {month.profiles_counted_at === null ? (
+          <Figure label={<Trans>اشخاص این ماه</Trans>} value={<Trans>هنوز شمرده نشده</Trans>} />
+        ) : (
+          <Figure
+            label={<Trans>اشخاص این ماه</Trans>}
+            value={count(month.profiles)}
+            note={<Trans>شمارش {dateTime(Date.parse(month.profiles_counted_at))}</Trans>}
+          />
+        )}
         <Figure
           label={<Trans>تازگی گزارش‌ها</Trans>}
           value={

@@ -20,7 +20,13 @@ export interface Overview {
   minutes: { minute: string; accepted: number; rejected: number }[];
   today: { accepted: number; rejected: number };
   books: Books;
-  month: { key: string; events: number; profiles: number };
+  month: {
+    key: string;
+    events: number;
+    profiles: number;
+    /** When the people were counted last; null: not yet. */
+    profiles_counted_at: string | null;
+  };
   announcements: { meter: 'events' | 'profiles'; month: string; percent: number }[];
 }
 

@@ -18,7 +18,7 @@ interface Usage {
   retention_days: number;
   max_events: number;
   included: { events: number; profiles: number };
-  months: { month: string; events: number; profiles: number }[];
+  months: { month: string; events: number; profiles: number; profiles_counted_at: string | null }[];
   announcements: {
     meter: 'events' | 'profiles';
     month: string;
@@ -81,7 +81,12 @@ function UsageCards({ usage }: { usage: Usage }) {
           {usage.max_events > 0 ? (
             <Trans>پس از {count(usage.max_events)} رویداد، رویدادهای این ماه رد می‌شوند. </Trans>
           ) : null}
-          <Trans>رویدادها {count(usage.retention_days)} روز نگه داشته می‌شوند.</Trans>
+          <Trans>رویدادها {count(usage.retention_days)} روز نگه داشته می‌شوند. </Trans>
+          {now?.profiles_counted_at ? (
+            <Trans>آخرین شمارش اشخاص: {dateTime(Date.parse(now.profiles_counted_at))}.</Trans>
+          ) : (
+            <Trans>اشخاص این ماه هنوز شمرده نشده‌اند.</Trans>
+          )}
         </p>
       </Card>
       <Card title={<Trans>ماه‌های پیش</Trans>}>
