@@ -76,8 +76,9 @@ try {
   console.log(JSON.stringify({ people, finished, seconds, per_second }));
   console.table(
     used
-      .map(({ name, cpu, mb }) => ({
+      .map(({ name, cpu, mb, anonymousMb }) => ({
         ...{ part: name, 'CPU s': Math.round(cpu), 'MB at most': mb },
+        'without mapped files': anonymousMb,
         'CPU µs a message': Math.round((cpu / finished) * 1e6),
       }))
       .toSorted((a, b) => b['CPU s'] - a['CPU s']),

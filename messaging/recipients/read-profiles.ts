@@ -83,6 +83,8 @@ export async function readProfiles(
       max_query_size: '100000000',
       output_format_json_quote_64bit_integers: 0,
       use_query_cache: 0,
+      // Of conditions that nobody asks for again: a sixth of the statement.
+      use_query_condition_cache: 0,
     },
   });
   for await (const rows of answer.stream<Row>())
