@@ -1,15 +1,11 @@
+import { reportsUrlSettings } from '../platform/settings-common.ts';
 import * as setting from '../platform/setting-kinds.ts';
 import { defineSettings, type SettingsOf } from '../platform/settings.ts';
 import { decideFeatures, type Features } from './features.ts';
 
 /** Settings of a host that runs reports, and counts audiences. */
 export const querySettings = defineSettings({
-  CLICKHOUSE_REPORTS_URL: setting.text({
-    default: '',
-    doc: 'ClickHouse with a user of its own for reports, audience counts and exports: their memory is then limited together, apart from inserts. Empty: CLICKHOUSE_URL, and REPORTS_MEMORY_PERCENT is divided among the queries.',
-    unit: 'URL',
-    secret: true,
-  }),
+  ...reportsUrlSettings,
   REPORTS_MEMORY_PERCENT: setting.integer({
     default: 50,
     min: 1,

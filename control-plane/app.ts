@@ -87,8 +87,14 @@ export function buildApp({
 export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, registry, onShutdown } = context;
   const name = 'control-plane';
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 8 });
-  const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name: name,
+    max: 8,
+  });
+  const redis = connectRedis({ settings: config, log, commandTimeout: 1000, name: name });
   onShutdown('clients', async () => {
     redis.disconnect();
     await database.end();

@@ -53,6 +53,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   await topics.load();
   const database = connectPostgres({
     url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
     log,
     name: 'ingest-gateway',
     max: 2,
@@ -60,6 +61,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   // Connections of their own: inboxes, campaigns and pages delay no look-up of a write key.
   const channels = connectPostgres({
     url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
     log,
     name: 'ingest-gateway-channels',
     max: 4,
@@ -74,7 +76,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
     smallestLimit: () => topics.smallestLimit,
   };
-  const redis = connectClaims({ url: config.REDIS_URL, role: 'gateway', onError: () => undefined });
+  const redis = connectClaims({ settings: config, role: 'gateway', onError: () => undefined });
   onShutdown('clients', async () => {
     redis.disconnect();
     await Promise.all([database.end(), channels.end()]);

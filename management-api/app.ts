@@ -49,8 +49,14 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const { config, log, registry, signal, onShutdown } = context;
   const name = 'management-api';
   const version = buildVersion();
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name: name, max: 4 });
-  const redis = connectRedis({ url: config.REDIS_URL, log, commandTimeout: 1000, name: name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name: name,
+    max: 4,
+  });
+  const redis = connectRedis({ settings: config, log, commandTimeout: 1000, name: name });
   const jobs = connectJobClients({ config, name });
   const {
     job,

@@ -5,11 +5,17 @@ import {
   clickhouseSettings,
   dedupeSettings,
   kafkaSettings,
+  migrationUrlSettings,
   postgresSettings,
   processSettings,
   redisSettings,
 } from '../platform/settings-common.ts';
-import { defineSettings, parseSettings, type SettingsOf } from '../platform/settings.ts';
+import {
+  defineSettings,
+  parseSettings,
+  withValues,
+  type SettingsOf,
+} from '../platform/settings.ts';
 import { CommandError, type CommandContext } from '../cli/command.ts';
 import { readJsonFile } from '../cli/json-file.ts';
 import { ownBrokerEnv, type StackPlan } from '../cli/stack/stack-plan.ts';
@@ -19,6 +25,7 @@ export const operatorSettings = defineSettings({
   LOG_LEVEL: processSettings.LOG_LEVEL,
   ...kafkaSettings,
   ...clickhouseSettings,
+  ...migrationUrlSettings,
   ...postgresSettings,
   ...redisSettings,
   ...dedupeSettings,
@@ -26,7 +33,7 @@ export const operatorSettings = defineSettings({
 
 /** The servers that an operator's command connects to. */
 export interface OperatorContext {
-  settings: SettingsOf<typeof operatorSettings>;
+  settings: Omit<SettingsOf<typeof operatorSettings>, 'CLICKHOUSE_MIGRATION_URL'>;
   /**
    * Admin URL of each service of the local stack, by name; empty when settings name the servers.
    */
@@ -45,14 +52,19 @@ export function operatorContext(context: Pick<CommandContext, 'home' | 'env'>): 
     throw new CommandError(
       'no stack is running here: start it with ./ravand up, or set KAFKA_BROKERS, CLICKHOUSE_URL, DATABASE_URL and REDIS_URL',
     );
-  const env = { ...context.env, LOG_LEVEL: 'error', ...(plan ? urlsOf(plan) : {}) };
+  const env = withValues(context.env, { LOG_LEVEL: 'error', ...(plan ? urlsOf(plan) : {}) });
   const adminUrls = new Map(
     Object.entries(plan?.admin_ports ?? {}).map(([name, port]) => [
       name,
       `http://127.0.0.1:${port}`,
     ]),
   );
-  const settings = parseSettings(operatorSettings, env);
+  const { CLICKHOUSE_MIGRATION_URL, ...given } = parseSettings(operatorSettings, env);
+  // Some commands create and exchange tables.
+  const settings = {
+    ...given,
+    CLICKHOUSE_URL: CLICKHOUSE_MIGRATION_URL || given.CLICKHOUSE_URL,
+  };
   const log = createLog({ part: 'operate', level: 'fatal' });
   // Without PostgreSQL a command does what it can: few topics are ever replaced.
   readTopicNamesFrom(() =>

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseDuration } from './duration.ts';
 import type { Setting } from './settings.ts';
 
@@ -151,4 +152,26 @@ export function url(options: Options<string> & { protocols: readonly string[] })
       throw new Error(expected);
     return value;
   });
+}
+
+/** The path of a PEM file, which can be read at the start. */
+export function pemFile(options: Options<string>): Setting<string> {
+  return kind(options, options.default, 'path', (path) => {
+    requirePem(path);
+    return path;
+  });
+}
+
+/** Throws an Error that says what is expected unless the file is one in PEM. */
+export function requirePem(path: string): void {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`a file that this process can read (${(error as Error).message})`, {
+      cause: error,
+    });
+  }
+  if (!content.includes('-----BEGIN '))
+    throw new Error('a PEM file, which contains a line -----BEGIN …-----');
 }

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseDuration } from './duration.ts';
 import * as setting from './setting-kinds.ts';
 import { defineSettings, parseSettings, SettingsError } from './settings.ts';
@@ -64,4 +67,39 @@ it.each([
   ['-1s', undefined],
 ])('parseDuration(%s) is %s', (text, expected) => {
   expect(parseDuration(text)).toBe(expected);
+});
+
+describe('a secret setting', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ravand-settings-'));
+  const file = join(folder, 'token');
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is read from the file that NAME_FILE names, without the line end', () => {
+    writeFileSync(file, '4096\n');
+    expect(parseSettings(table, { TOKEN_FILE: file }).TOKEN).toBe(4096);
+  });
+
+  it.each([
+    [
+      'a file that is missing',
+      { TOKEN_FILE: '/nowhere/token' },
+      /TOKEN_FILE=\/nowhere\/token: .*ENOENT/,
+    ],
+    ['an empty file', { TOKEN_FILE: '/dev/null' }, /TOKEN_FILE=\/dev\/null: the file is empty/],
+    ['a value as well', { TOKEN_FILE: '/x', TOKEN: '5' }, /TOKEN_FILE=\/x: TOKEN is set as well/],
+  ])('is refused with %s', (_, env, message) => {
+    expect(() => parseSettings(table, env)).toThrow(message);
+  });
+
+  it('is shown in no message when its file has an unusable value', () => {
+    writeFileSync(file, 'not-a-number-1234');
+    expect(() => parseSettings(table, { TOKEN_FILE: file })).toThrow(
+      new RegExp(`TOKEN_FILE=${file} \\(hidden\\): expected a number of bytes`),
+    );
+    expect(() => parseSettings(table, { TOKEN_FILE: file })).not.toThrow('not-a-number-1234');
+  });
+
+  it('only is read from a file', () => {
+    expect(parseSettings(table, { LEVEL_FILE: '/nowhere' }).LEVEL).toBe('info');
+  });
 });

@@ -48,7 +48,13 @@ export function connectMessages(options: MessagesOptions): {
   const { config, log, registry, count } = options;
   const name = `${options.name}-messages`;
   const database = connectPostgres({
-    ...{ url: config.DATABASE_URL, log, name, max: CONNECTIONS.postgres },
+    ...{
+      url: config.DATABASE_URL,
+      size: config.DATABASE_POOL_SIZE,
+      log,
+      name,
+      max: CONNECTIONS.postgres,
+    },
   });
   const clickhouse = connectClickhouse({
     ...{ settings: config, name, requestTimeout: 10_000, connections: CONNECTIONS.clickhouse },

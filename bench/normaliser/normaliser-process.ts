@@ -24,7 +24,7 @@ const log = createLog({ part: 'bench-normaliser', level: 'warn' });
 const { signal } = new AbortController();
 const connecting = { config, names, log, signal };
 const redis = connectClaims({
-  url: config.REDIS_URL,
+  settings: config,
   role: 'normaliser',
   onError: (error) => log.error(error),
 });

@@ -35,7 +35,11 @@ export function ownBrokerEnv({
 }: Pick<StackPlan, 'kafka_login'>): Record<string, string> {
   return {
     KAFKA_TLS: 'false',
+    KAFKA_TLS_CA_FILE: '',
+    KAFKA_TLS_CERT_FILE: '',
+    KAFKA_TLS_KEY_FILE: '',
     KAFKA_SASL_MECHANISM: login ? 'PLAIN' : '',
-    ...(login ? { KAFKA_SASL_USERNAME: login.username, KAFKA_SASL_PASSWORD: login.password } : {}),
+    KAFKA_SASL_USERNAME: login?.username ?? '',
+    KAFKA_SASL_PASSWORD: login?.password ?? '',
   };
 }

@@ -80,12 +80,13 @@ function scriptArguments(policy: SignInLimitPolicy): number[] {
   return [policy.retention, pauses.length, ...pauses];
 }
 
+/** Both keys have one hash tag: a script of a Redis Cluster may use those of one slot only. */
 function emailKey(subject: SignInSubject): string {
-  return `guesses:email:${digest(`${originOf(subject)} ${subject.email}`)}`;
+  return `{guesses}:email:${digest(`${originOf(subject)} ${subject.email}`)}`;
 }
 
 function networkKey(subject: SignInSubject): string {
-  return `guesses:address:${digest(originOf(subject))}`;
+  return `{guesses}:address:${digest(originOf(subject))}`;
 }
 
 /** Hashed: no personal data in Redis. */

@@ -4,6 +4,7 @@ interface Row {
   name: string;
   fallback: string;
   unit: string;
+  secret: boolean;
   doc: string;
   readers: string[];
 }
@@ -12,9 +13,9 @@ interface Row {
 export function settingRows(readers: readonly NamedSettings[]): Row[] {
   const rows = new Map<string, Row>();
   for (const { reader, table } of readers) {
-    for (const [name, { doc, unit, fallbackText: fallback }] of Object.entries(table)) {
+    for (const [name, { doc, unit, secret, fallbackText: fallback }] of Object.entries(table)) {
       const row = rows.get(name);
-      if (!row) rows.set(name, { name, unit, fallback, doc, readers: [reader] });
+      if (!row) rows.set(name, { name, unit, secret, fallback, doc, readers: [reader] });
       else if (row.doc !== doc || row.fallback !== fallback)
         throw new Error(`${name}: ${reader} and ${row.readers.join(', ')} describe it differently`);
       else row.readers.push(reader);
@@ -28,13 +29,15 @@ export function settingsPage(readers: readonly NamedSettings[]): string {
   const lines = settingRows(readers).map((row) => {
     const fallback = row.fallback === '' ? 'empty' : `\`${row.fallback}\``;
     const by = row.readers.length === readers.length ? 'all' : row.readers.join(', ');
-    return `| \`${row.name}\` | ${fallback} | ${row.unit} | ${by} | ${row.doc} |`;
+    return `| \`${row.name}\` | ${fallback} | ${row.unit}${row.secret ? ', secret' : ''} | ${by} | ${row.doc} |`;
   });
   return [
     '# Settings',
     '',
     'Settings are environment variables. `./ravand up` passes each service those that it reads. When a value',
     'cannot be read, the start fails and names the variable, its value and what is expected.',
+    'The value of a setting marked _secret_ may be in a file instead, which NAME_FILE names. How to connect to',
+    'servers of your own: [operations/connections.md](operations/connections.md).',
     'This page and `.env.example` are generated: `node deploy/generate/write.ts`. A test compares them with',
     'the code.',
     '',

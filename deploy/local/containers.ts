@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { hash, randomBytes } from 'node:crypto';
-import { reportsUser } from './services/clickhouse.ts';
+import { limitedUsers } from './services/clickhouse.ts';
 import { writeJsonFile } from '../../cli/json-file.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import type { Launch, ServerLaunches } from './services/service.ts';
@@ -66,7 +66,7 @@ export function containerLaunches({
             target: '/etc/clickhouse-server/config.d/ravand.xml',
           },
           {
-            content: `<clickhouse><users>${reportsUser(hash('sha256', passwords.clickhouse))}</users></clickhouse>\n`,
+            content: `<clickhouse><users>${limitedUsers({ passwordHash: hash('sha256', passwords.clickhouse), database: plan.clickhouse_database })}</users></clickhouse>\n`,
             target: '/etc/clickhouse-server/users.d/ravand-reports.xml',
           },
         ],

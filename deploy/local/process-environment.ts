@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { secretFileOf, withValues } from '../../platform/settings.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 
 /**
@@ -20,4 +22,21 @@ export function settingsFor(
   return Object.fromEntries(
     reads.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
   );
+}
+
+/**
+ * The environment with the secrets that files contain (NAME_FILE) in the variables themselves: what
+ * the supervisor starts, and decides by.
+ */
+export function withSecretsOfFiles(
+  env: NodeJS.ProcessEnv,
+  variables: readonly string[],
+): NodeJS.ProcessEnv {
+  const known = new Set(variables);
+  const secrets = [...known].flatMap((name): [string, string][] => {
+    const file = secretFileOf(name);
+    const path = known.has(file) ? (env[file]?.trim() ?? '') : '';
+    return path === '' ? [] : [[name, readFileSync(path, 'utf8').trim()]];
+  });
+  return withValues(env, Object.fromEntries(secrets));
 }

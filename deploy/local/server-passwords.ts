@@ -13,13 +13,18 @@ export interface ServerPasswords {
 
 /** The user of ClickHouse and of Kafka; PostgreSQL has `postgres`, Redis its default user. */
 export const SERVER_USER = 'ravand';
-/** The user of reports in ClickHouse, with the same password: its memory is limited by itself. */
+/**
+ * Users of ClickHouse with the same password, and with the rights of deploy/clickhouse/users.sql:
+ * services, reports (whose memory is limited by itself), and migrations.
+ */
+export const SERVICES_USER = 'ravand_services';
 export const REPORTS_USER = 'ravand_reports';
+export const MIGRATIONS_USER = 'ravand_migrations';
 
-/** The URL of ClickHouse for reports. */
-export function reportsUrl(clickhouseUrl: string): string {
+/** The URL of ClickHouse for another of its users. */
+export function urlOfUser(clickhouseUrl: string, user: string): string {
   const url = new URL(clickhouseUrl);
-  url.username = REPORTS_USER;
+  url.username = user;
   return url.href;
 }
 

@@ -71,10 +71,10 @@ describe('the services of a stack', () => {
       { name: 'redis', address: 'cache.example:6380', launch: undefined },
     ]);
     expect(servers.map(({ readiness }) => readiness)).toEqual([
-      { kind: 'kafka', address: { host: 'b1.example', port: 9093 }, tls: true },
-      { kind: 'http', url: 'https://ch.example/ping' },
+      { kind: 'kafka', address: { host: 'b1.example', port: 9093 }, tls: {} },
+      { kind: 'http', url: 'https://ch.example/ping', tls: {} },
       { kind: 'postgres', address: { host: '2001:db8::5', port: 5432 } },
-      { kind: 'redis', address: { host: 'cache.example', port: 6380 }, tls: true },
+      { kind: 'redis', address: { host: 'cache.example', port: 6380 }, tls: {} },
     ]);
   });
 

@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import { firstServer } from '../../platform/split-hosts.ts';
+import { readTlsFiles, tlsPaths } from '../../platform/tls-files.ts';
+import { withValues } from '../../platform/settings.ts';
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
@@ -16,7 +19,13 @@ import { prepareRedis } from './services/redis.ts';
 import { nodeService } from './services/node-service.ts';
 import { setupSteps } from './services/setup-steps.ts';
 import { homeKeys } from './home-keys.ts';
-import { ensureServerPasswords, reportsUrl } from './server-passwords.ts';
+import {
+  ensureServerPasswords,
+  MIGRATIONS_USER,
+  REPORTS_USER,
+  SERVICES_USER,
+  urlOfUser,
+} from './server-passwords.ts';
 import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
 import { PANEL_DIR } from '../../panel/folder.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
@@ -37,8 +46,8 @@ export function stackServices(
   { plan, home, checkout }: Omit<StackContext, 'env'>,
   launches?: ServerLaunches,
 ): Service[] {
-  const clickhouse = new URL(plan.clickhouse_url);
-  const redis = new URL(plan.redis_url);
+  const clickhouse = firstServer(plan.clickhouse_url);
+  const redis = firstServer(plan.redis_url);
   const server = (
     name: keyof ServerLaunches,
     address: Address,
@@ -55,7 +64,9 @@ export function stackServices(
       startMs: own ? OWN.startMs : EXTERNAL_MS,
     };
   };
-  const env = { ...process.env, ...serviceEnv({ plan, home }) };
+  const env = withValues(process.env, serviceEnv({ plan, home }));
+  // Only a supervisor probes; other commands may run in another environment.
+  const filesOf = (prefix: string) => (launches ? readTlsFiles(tlsPaths(process.env, prefix)) : {});
   const broker = parseAddress(plan.kafka_brokers.split(',')[0] ?? '', 9092);
   const cache = parseAddress(redis.host, 6379);
   const database = parseAddress(new URL(plan.database_url).host, 5432);
@@ -63,7 +74,7 @@ export function stackServices(
     server('kafka', broker, {
       kind: 'kafka',
       address: broker,
-      tls: plan.own.kafka === undefined && plan.kafka_tls,
+      tls: plan.own.kafka === undefined && plan.kafka_tls ? filesOf('KAFKA') : undefined,
     }),
     server(
       'clickhouse',
@@ -71,16 +82,21 @@ export function stackServices(
       {
         kind: 'http',
         url: new URL('/ping', clickhouse.origin).href,
+        ...(clickhouse.protocol === 'https:' ? { tls: filesOf('CLICKHOUSE') } : {}),
       },
     ),
     server('postgres', database, { kind: 'postgres', address: database }),
-    server('redis', cache, { kind: 'redis', address: cache, tls: redis.protocol === 'rediss:' }),
+    server('redis', cache, {
+      kind: 'redis',
+      address: cache,
+      tls: redis.protocol === 'rediss:' ? filesOf('REDIS') : undefined,
+    }),
     ...SERVICE_NAMES.map((name) => nodeService(name, { plan, checkout, env })),
   ];
 }
 
 export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): Step[] {
-  return setupSteps({ checkout, env: { ...process.env, ...serviceEnv({ plan, home }) } });
+  return setupSteps({ checkout, env: withValues(process.env, serviceEnv({ plan, home })) });
 }
 
 /** Writes the files of the servers that this stack runs, and returns how each is started. */
@@ -104,6 +120,7 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
         ...clickhouse,
         memory,
         password: passwords.clickhouse,
+        database: plan.clickhouse_database,
       }),
     postgres: postgres && preparePostgres({ home, checkout, ...postgres }),
     redis: redis && prepareRedis({ home, ...redis, password: passwords.redis }),
@@ -119,9 +136,8 @@ export function serviceEnv({
   return {
     RAVAND_HOME: home.dir,
     KAFKA_BROKERS: plan.kafka_brokers,
-    CLICKHOUSE_URL: plan.clickhouse_url,
+    ...clickhouseUrls(plan),
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
-    ...(plan.own.clickhouse ? { CLICKHOUSE_REPORTS_URL: reportsUrl(plan.clickhouse_url) } : {}),
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,
     HTTP_ADDR: plan.http_addr,
@@ -140,6 +156,19 @@ export function serviceEnv({
     PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',
     ...homeKeys(home, process.env),
     ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),
+  };
+}
+
+/** The stack's own ClickHouse has the users that docs/operations/connections.md recommends. */
+function clickhouseUrls({
+  clickhouse_url: url,
+  own,
+}: Pick<StackPlan, 'clickhouse_url' | 'own'>): Record<string, string> {
+  if (!own.clickhouse) return { CLICKHOUSE_URL: url };
+  return {
+    CLICKHOUSE_URL: urlOfUser(url, SERVICES_USER),
+    CLICKHOUSE_REPORTS_URL: urlOfUser(url, REPORTS_USER),
+    CLICKHOUSE_MIGRATION_URL: urlOfUser(url, MIGRATIONS_USER),
   };
 }
 

@@ -1,6 +1,12 @@
 import { rmSync } from 'node:fs';
 import * as setting from '../../platform/setting-kinds.ts';
-import { defineSettings, parseSettings, SettingsError } from '../../platform/settings.ts';
+import {
+  defineSettings,
+  parseSettings,
+  SettingsError,
+  variablesOf,
+} from '../../platform/settings.ts';
+import { withSecretsOfFiles } from './process-environment.ts';
 import { loadConfig, loadExternal } from './config.ts';
 import { makeHome, type Home } from '../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
@@ -34,11 +40,12 @@ const listeners = defineSettings({
 export async function startStack({
   home,
   checkout,
-  env,
+  env: given,
   say,
 }: Starting): Promise<'started' | 'running'> {
   if (runningSupervisor(home)) return 'running';
-  const settings = await checkSettings(env);
+  const settings = await checkSettings(given);
+  const env = withSecretsOfFiles(given, Object.values(settings).flat());
   makeHome(home);
   const unlock = lockLaunch(home);
   try {
@@ -49,16 +56,16 @@ export async function startStack({
         `the previous supervisor had died; stopped the services it left running: ${left.join(', ')}`,
       );
     rmSync(home.readyFile, { force: true });
-    const given = parseSettings(listeners, env);
+    const listening = parseSettings(listeners, env);
     const config = loadConfig(env);
     const { plan, ports } = await planStack({
       env,
       kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
-      listeners: given,
+      listeners: listening,
       external: loadExternal(env),
       passwords: ensureServerPasswords(home),
       kafkaSasl: config.LOCAL_KAFKA_SASL && config.TEST_SERVICES === 'local',
-      spoolDir: given.SPOOL_DIR === '' ? home.spool : given.SPOOL_DIR,
+      spoolDir: listening.SPOOL_DIR === '' ? home.spool : listening.SPOOL_DIR,
       settings,
     });
     ensureHomeKeys(home);
@@ -72,8 +79,8 @@ export async function startStack({
 }
 
 /**
- * Reads all settings of all services, so that bad values fail the start together. Returns the names
- * of the settings that each service reads.
+ * Reads all settings of all services, so that bad values fail the start together. Returns the
+ * variables that each service reads.
  */
 async function checkSettings(env: NodeJS.ProcessEnv): Promise<StackPlan['settings']> {
   const problems = new Set<string>();
@@ -96,5 +103,5 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<StackPlan['setting
       if (found.length > 0) throw new SettingsError(found);
     });
   if (problems.size > 0) throw new SettingsError([...problems]);
-  return Object.fromEntries(services.map(({ reader, table }) => [reader, Object.keys(table)]));
+  return Object.fromEntries(services.map(({ reader, table }) => [reader, variablesOf(table)]));
 }

@@ -181,7 +181,7 @@ function search(
     texts: line.values.text ?? [],
     files: storedExports(context.home.dir, context.env),
     spool: context.env['SPOOL_DIR']?.trim() || context.home.spool,
-    redisUrl: connections.settings.REDIS_URL,
+    redis: connections.settings,
     signal: stop,
   });
 }

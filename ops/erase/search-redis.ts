@@ -1,30 +1,42 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
+import { nodesOf, openRedis, type RedisSettings } from '../../platform/redis/open-redis.ts';
 import { holds } from './needles.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 
 const PER_SCAN = 500;
 
 /** Searches keys and values, but not the claims: they hold hashes of message ids only. */
-export async function searchRedis(url: string, { needles, signal }: Search): Promise<Verification> {
-  const redis = new Redis(url, {
+export async function searchRedis(
+  settings: RedisSettings,
+  { needles, signal }: Search,
+): Promise<Verification> {
+  const redis = openRedis(settings, {
     ...{ connectionName: 'ravand-erase', commandTimeout: 10_000, maxRetriesPerRequest: 3 },
   });
   // The first command reports it.
   redis.on('error', () => undefined);
   const findings: Finding[] = [];
   try {
-    let cursor = '0';
-    do {
-      signal.throwIfAborted();
-      const [next, keys] = await redis.scan(cursor, 'COUNT', PER_SCAN);
-      cursor = next;
-      for (const key of keys.filter((one) => !one.startsWith(DEFAULT_PREFIX))) {
-        const value = await contentOf(redis, key);
-        if (needles.some((needle) => holds(value, needle)))
-          findings.push({ store: 'redis', place: key.split(':')[0] ?? '', count: 1 });
-      }
-    } while (cursor !== '0');
+    // A cluster's client knows its nodes after its first answer.
+    await redis.ping();
+    for (const node of nodesOf(redis)) {
+      let cursor = '0';
+      do {
+        signal.throwIfAborted();
+        const [next, keys] = await node.scan(cursor, 'COUNT', PER_SCAN);
+        cursor = next;
+        for (const key of keys.filter((one) => !one.startsWith(DEFAULT_PREFIX))) {
+          const value = await contentOf(redis, key);
+          if (needles.some((needle) => holds(value, needle)))
+            findings.push({
+              store: 'redis',
+              place: key.split(':')[0]?.replace(/[{}]/g, '') ?? '',
+              count: 1,
+            });
+        }
+      } while (cursor !== '0');
+    }
   } finally {
     redis.disconnect();
   }

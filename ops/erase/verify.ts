@@ -10,6 +10,7 @@ import { searchClickhouse } from './search-clickhouse.ts';
 import { searchExports, searchFolder } from './search-files.ts';
 import { searchLog } from './search-log.ts';
 import { searchPostgres } from './search-postgres.ts';
+import type { RedisSettings } from '../../platform/redis/open-redis.ts';
 import { searchRedis } from './search-redis.ts';
 
 /**
@@ -26,7 +27,7 @@ export async function verifyErasure(
     files: ExportFiles;
     /** The folder of the gateway's spool on this machine. */
     spool: string;
-    redisUrl: string;
+    redis: RedisSettings;
     signal: AbortSignal;
   },
 ): Promise<Verification> {
@@ -41,7 +42,7 @@ export async function verifyErasure(
     postgres: () => searchPostgres(connections, search),
     clickhouse: () => searchClickhouse(connections, search),
     log: () => searchLog(connections, search),
-    redis: () => searchRedis(of.redisUrl, search),
+    redis: () => searchRedis(of.redis, search),
     exports: () => searchExports({ database: connections.database, files: of.files }, search),
     spool: () => searchFolder(of.spool, search),
   };

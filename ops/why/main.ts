@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import kafkajs, { type Admin } from 'kafkajs';
 import { parseMessageId } from '../../events/messages/message-id.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
@@ -8,6 +7,7 @@ import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { paint, print } from '../../cli/terminal.ts';
 import { indexDeadLetters } from '../dlq/dead-letter-index.ts';
+import { openRedis } from '../../platform/redis/open-redis.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { operatorContext } from '../operator-context.ts';
 import { gather, type Question, type Sources } from './gather.ts';
@@ -156,7 +156,7 @@ function openSources(context: CommandContext): { sources: Sources; close: () => 
     connections: 3,
   });
   // An unavailable server is reported at once: no retries.
-  const redis = new Redis(settings.REDIS_URL, {
+  const redis = openRedis(settings, {
     lazyConnect: true,
     connectTimeout: 2000,
     commandTimeout: 3000,

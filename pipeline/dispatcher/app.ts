@@ -46,7 +46,7 @@ const CONNECTIONS = { chunks: 3, queues: 4, recipients: 8, clickhouse: 8 };
 export async function start(context: ServiceContext<DispatcherConfig>): Promise<void> {
   const { config, log, registry, signal, crash, onShutdown } = context;
   const connect = (name: string, max: number) =>
-    connectPostgres({ url: config.DATABASE_URL, log, name, max });
+    connectPostgres({ url: config.DATABASE_URL, size: config.DATABASE_POOL_SIZE, log, name, max });
   // Neither look-ups of recipients nor copies of chunks wait in front of what ends messages.
   const database = connect(NAME, CONNECTIONS.chunks);
   const lookups = connect(`${NAME}-recipients`, CONNECTIONS.recipients);

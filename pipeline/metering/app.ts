@@ -226,7 +226,13 @@ const MARGIN = 5000;
 export async function start(context: ServiceContext<MeteringConfig>): Promise<void> {
   const { config, log, registry, signal, crash, onShutdown } = context;
   const name = 'ravand-metering';
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 3 });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+    max: 3,
+  });
   const warehouse = connectClickhouse({ settings: config, name });
   const kafka = kafkaAdmin(config, name);
   onShutdown('connections', async () => {

@@ -188,7 +188,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   const reasons = new Reasons();
   reasons.set('start', 'starting: waiting for Kafka and its topics');
   const redis = connectClaims({
-    url: config.REDIS_URL,
+    settings: config,
     role: 'normaliser',
     onError: warnOnceAMinute(log),
   });
@@ -211,7 +211,12 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     connections: 2,
   });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name: 'ravand-normaliser' });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name: 'ravand-normaliser',
+  });
   onShutdown('postgres', () => database.end());
 
   const connecting = { config, names: NAMES, log, signal };

@@ -34,7 +34,13 @@ const DRAIN_MS = 5000;
 
 export async function start(context: ServiceContext<PlannerConfig>): Promise<void> {
   const { config, log, registry, signal, onShutdown } = context;
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name: NAME, max: 4 });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name: NAME,
+    max: 4,
+  });
   onShutdown('postgres', () => database.end());
   const running: { planner?: Planner } = {};
   const admin = await context.openAdminPort({

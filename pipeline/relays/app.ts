@@ -203,6 +203,7 @@ export async function start(context: ServiceContext<RelaysConfig>): Promise<void
   });
   const database = connectPostgres({
     url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
     log,
     name: 'ravand-relays',
     max: 4,

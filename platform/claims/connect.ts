@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { openRedis, type RedisSettings } from '../redis/open-redis.ts';
 
 /** A request waits this long for claims, then goes without (ingest 2.5, rule 4). */
 export const GATEWAY_TIMEOUT_MS = 250;
@@ -15,12 +16,12 @@ export const DEFAULT_PREFIX = '{clm}:';
  * most a second apart, with jitter. Close it with disconnect().
  */
 export function connectClaims(options: {
-  readonly url: string;
+  readonly settings: RedisSettings;
   readonly role: 'gateway' | 'normaliser';
   readonly onError: (error: Error) => void;
 }): Redis {
   const timeout = options.role === 'gateway' ? GATEWAY_TIMEOUT_MS : NORMALISER_TIMEOUT_MS;
-  const redis = new Redis(options.url, {
+  const redis = openRedis(options.settings, {
     connectionName: `ravand-claims-${options.role}`,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

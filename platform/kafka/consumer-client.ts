@@ -2,6 +2,7 @@ import kafka from 'node-rdkafka';
 import { backoffDelay, delay } from '../backoff.ts';
 import { withDeadline } from '../deadline.ts';
 import type { LogEnds } from '../log/evidence.ts';
+import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection } from './connection.ts';
 import { formerTopic, physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
 import type { ConsumedMessage, PartitionConsumerOptions } from './consumer-types.ts';
@@ -142,6 +143,7 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
   });
   const readStatistics = lostConnections(() => options.onSuspicion());
   consumer.on('event.stats', ({ message }: { message: string }) => readStatistics(message));
+  await authenticate(consumer, options.settings);
   await new Promise<void>((resolve, reject) => {
     consumer.connect({ topic, timeout: 5000 }, (error: kafka.LibrdKafkaError | null) => {
       if (error) reject(new KafkaError(error));
@@ -255,6 +257,9 @@ function fetchSettings(maxWaitMs: number): {
 
 const LARGE_FETCH_FROM_MS = 100;
 
+/** KAFKA_SESSION_TIMEOUT by default. */
+const SESSION_MS = 6000;
+
 /**
  * A named member has a static membership of the classic protocol: restarted within the session, it
  * gets its partitions back without a rebalance. Other members use the newer protocol (KIP-848),
@@ -262,12 +267,16 @@ const LARGE_FETCH_FROM_MS = 100;
  * for every member, dead ones until their sessions end, so a process that is killed more often than
  * that delays the partitions of its successors for ever.
  */
-function membership(instanceId: string, protocol: GroupProtocol): Record<string, string | number> {
+function membership(
+  { instanceId, settings }: Pick<ConsumerClientOptions, 'instanceId' | 'settings'>,
+  protocol: GroupProtocol,
+): Record<string, string | number> {
+  const session = settings.KAFKA_SESSION_TIMEOUT ?? SESSION_MS;
   if (protocol === 'consumer') return { 'group.protocol': 'consumer' };
   return {
     ...(instanceId === '' ? {} : { 'group.instance.id': instanceId }),
-    'session.timeout.ms': 6000,
-    'heartbeat.interval.ms': 1500,
+    'session.timeout.ms': session,
+    'heartbeat.interval.ms': Math.floor(session / 4),
     'partition.assignment.strategy': 'cooperative-sticky',
   };
 }
@@ -280,7 +289,7 @@ function configuration(
     ...rdkafkaConnection(settings),
     'group.id': groupId,
     'client.id': clientIdOf(clientId),
-    ...membership(instanceId, protocol),
+    ...membership({ instanceId, settings }, protocol),
     'max.poll.interval.ms': 60_000,
     'enable.auto.commit': false,
     'enable.auto.offset.store': false,

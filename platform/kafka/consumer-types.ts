@@ -63,8 +63,11 @@ export interface EvidenceOptions {
 }
 
 export interface PartitionConsumerOptions {
-  /** KAFKA_GROUP_PROTOCOL: `consumer` by default. */
-  settings: KafkaSettings & { readonly KAFKA_GROUP_PROTOCOL?: 'consumer' | 'classic' };
+  /** KAFKA_GROUP_PROTOCOL: `consumer` by default; KAFKA_SESSION_TIMEOUT: 6 s. */
+  settings: KafkaSettings & {
+    readonly KAFKA_GROUP_PROTOCOL?: 'consumer' | 'classic';
+    readonly KAFKA_SESSION_TIMEOUT?: number;
+  };
   log: Log;
   groupId: string;
   clientId: string;

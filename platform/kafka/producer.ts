@@ -1,6 +1,7 @@
 import kafka from 'node-rdkafka';
 import type { Log } from '../log.ts';
 import { deliveryCode } from './delivery-error.ts';
+import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 import { physicalTopic, topicNamesKnown } from './topic-names.ts';
 
@@ -183,6 +184,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       options.log.warn({ code: 'kafka_client', kafka_code: error.code }, error.message);
     loggedCodes.add(error.code);
   });
+  await authenticate(producer, options.settings);
   await new Promise<void>((resolve, reject) => {
     producer.connect(
       { timeout: Math.max(1000, options.connectTimeout ?? Math.min(options.timeout, 10_000)) },

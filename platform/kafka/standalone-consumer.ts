@@ -1,5 +1,6 @@
 import kafka from 'node-rdkafka';
 import { withDeadline } from '../deadline.ts';
+import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 import { physicalTopic, topicNamesKnown, withLogicalTopics } from './topic-names.ts';
@@ -48,6 +49,7 @@ export async function connectStandalone({
   );
   // Failures show as missing records; without a listener the event would crash the process.
   consumer.on('event.error', () => undefined);
+  await authenticate(consumer, settings);
   const connected = new Promise<void>((resolve, reject) => {
     consumer.connect({ timeout: connectMs }, (error: kafka.LibrdKafkaError | null) => {
       if (!error) resolve();

@@ -1,28 +1,33 @@
 import pg from 'pg';
 import type { Log } from '../log.ts';
 import { rememberSecret } from '../redaction/known-secrets.ts';
+import { connectionOf } from './database-url.ts';
 
 export type Database = pg.Pool;
 
 /**
  * A small pool. The embedded default is PGlite behind a socket, where all clients share one
- * session: therefore each statement is atomic, without advisory locks, session state, or
- * transactions held open across other I/O.
+ * session: therefore each statement is atomic, without advisory locks, LISTEN, named prepared
+ * statements, other session state, or transactions held open across other I/O. The same makes
+ * PgBouncer in transaction mode possible.
  */
 export function connectPostgres(options: {
   url: string;
   log: Log;
   name: string;
+  /** Connections, at most; 2 by default. */
   max?: number;
+  /** DATABASE_POOL_SIZE, which replaces `max` unless it is 0. */
+  size?: number;
   /** How long a statement may take, ms; 0: as long as it takes. 10 s by default. */
   queryTimeout?: number;
 }): Database {
   // Commands read the URL from the stack's files, not as a setting.
   rememberSecret(options.url);
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...connectionOf(options.url),
     application_name: options.name,
-    max: options.max ?? 2,
+    max: options.size || (options.max ?? 2),
     connectionTimeoutMillis: 3000,
     idleTimeoutMillis: 30_000,
     query_timeout: options.queryTimeout ?? 10_000,

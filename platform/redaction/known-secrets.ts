@@ -1,3 +1,5 @@
+import { splitHosts } from '../split-hosts.ts';
+
 /** Shorter values would also match ordinary words; patterns cover them where they are written. */
 const MIN_CHARACTERS = 6;
 /** Of one process: its settings with each of their parts and forms. */
@@ -43,7 +45,7 @@ export function withoutKnownSecrets(text: string, replacement: string): string {
 }
 
 function partsOf(text: string): string[] {
-  const url = URL.parse(text);
+  const url = URL.parse(splitHosts(text)[0] ?? text);
   if (url && text.includes('://')) {
     if (url.password === '') return [];
     const password = decoded(url.password);

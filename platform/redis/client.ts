@@ -1,14 +1,15 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
+import { openRedis, type RedisSettings } from './open-redis.ts';
 
 /** A connection that reconnects with backoff and fails its commands fast. */
 export function connectRedis(options: {
-  url: string;
+  settings: RedisSettings;
   log: Log;
   commandTimeout: number;
   name: string;
 }): Redis {
-  const redis = new Redis(options.url, {
+  const redis = openRedis(options.settings, {
     connectionName: options.name,
     commandTimeout: options.commandTimeout,
     connectTimeout: 2000,

@@ -31,7 +31,12 @@ export async function start(context: ServiceContext<AddressesConfig>): Promise<v
   const name = 'ravand-addresses-sink';
   const clickhouse = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const metrics = addressMetrics(registry);
   const running: { consumer?: PartitionConsumer } = {};

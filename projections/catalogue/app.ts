@@ -12,7 +12,12 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
   const name = 'ravand-catalogue-sink';
   const client = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => client.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const events = metricsOf(registry).counter(
     'ravand_catalogue_events_total',

@@ -107,7 +107,12 @@ export async function start(context: ServiceContext<SinkConfig>): Promise<void> 
     connections: 16,
   });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const sink = await startSink({ config, log, registry, clickhouse, database, crash });
   onShutdown('sink', () => sink.close());

@@ -122,7 +122,12 @@ export async function start(context: ServiceContext<IdentitiesConfig>): Promise<
   });
   const clickhouse = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const identities = await startIdentities({
     ...{ config, log, registry, clickhouse, database, signal, crash },

@@ -37,7 +37,12 @@ export async function start(context: ServiceContext<MessagesConfig>): Promise<vo
   const name = 'ravand-messages-sink';
   const clickhouse = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const metrics = messageMetrics(registry);
   const cluster = config.CLICKHOUSE_CLUSTER;

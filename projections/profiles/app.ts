@@ -95,7 +95,12 @@ export async function start(context: ServiceContext<ProfilesConfig>): Promise<vo
     connections: 16,
   });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const consumer = await startProfiles({ config, log, registry, clickhouse, database, crash });
   onShutdown('consumer', () => consumer.close());

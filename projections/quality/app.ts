@@ -11,7 +11,12 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
   const name = 'ravand-quality-sink';
   const clickhouse = connectClickhouse({ settings: config, name });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   const consumer = await startPartitionConsumer({
     settings: config,

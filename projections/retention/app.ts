@@ -110,7 +110,12 @@ export async function start(context: ServiceContext<RetentionConfig>): Promise<v
   const name = 'ravand-retention';
   const clickhouse = connectClickhouse({ settings: config, name, requestTimeout: 620_000 });
   onShutdown('clickhouse', () => clickhouse.close());
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name });
+  const database = connectPostgres({
+    url: config.DATABASE_URL,
+    size: config.DATABASE_POOL_SIZE,
+    log,
+    name,
+  });
   onShutdown('postgres', () => database.end());
   // Here, because one process of this service runs in an installation.
   const unwatch = watchStorage({

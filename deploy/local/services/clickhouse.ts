@@ -4,7 +4,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
-import { REPORTS_USER, SERVER_USER } from '../server-passwords.ts';
+import { grantsOf } from '../../clickhouse/read-users.ts';
+import { MIGRATIONS_USER, REPORTS_USER, SERVER_USER, SERVICES_USER } from '../server-passwords.ts';
 import type { Launch } from './service.ts';
 
 interface Server {
@@ -14,6 +15,8 @@ interface Server {
   /** Memory limit, bytes. */
   memory: number;
   password: string;
+  /** Which the rights of the users are for; ravand by default. */
+  database?: string;
 }
 
 const MIB = 2 ** 20;
@@ -21,12 +24,19 @@ const MIB = 2 ** 20;
 const QUOTA_SECONDS = 10 * 365 * 86_400;
 
 /** Writes the configuration, with small caches: the defaults are for larger machines. */
-export function prepareClickhouse({ home, checkout, port, memory, password }: Server): Launch {
+export function prepareClickhouse({
+  home,
+  checkout,
+  port,
+  memory,
+  password,
+  database = 'ravand',
+}: Server): Launch {
   const folder = join(home.data, 'clickhouse');
   mkdirSync(folder, { recursive: true });
   const cache = Math.floor(Math.min(256 * MIB, memory / 8));
   const users = join(home.run, 'clickhouse-users.xml');
-  writePrivateFile(users, usersFile(password));
+  writePrivateFile(users, usersFile({ password, database }));
   const settings: Record<string, string | number> = {
     path: folder,
     tmp_path: join(folder, 'tmp/'),
@@ -47,7 +57,7 @@ export function prepareClickhouse({ home, checkout, port, memory, password }: Se
   );
   writeFileSync(
     file,
-    `<clickhouse>\n${lines.join('\n')}\n  <logger><console>1</console></logger>\n</clickhouse>\n`,
+    `<clickhouse>\n${lines.join('\n')}\n  ${STRICT_SYSTEM_TABLES}\n  <logger><console>1</console></logger>\n</clickhouse>\n`,
   );
   return {
     command: process.execPath,
@@ -57,13 +67,13 @@ export function prepareClickhouse({ home, checkout, port, memory, password }: Se
 }
 
 /**
- * `ravand` is the user of all clients but reports.
+ * `ravand` is the user of people and of tests; services have others (limitedUsers).
  * The engine starts itself as `default`, without a password
  * and from 127.0.0.1, which cannot be changed. That user reads no table: it has no other grant, the
  * two statements of clickhouse-server.ts exhaust its quota, and no query of it runs beside another;
  * the second of the two statements never ends.
  */
-function usersFile(password: string): string {
+function usersFile({ password, database }: Login): string {
   const hash = createHash('sha256').update(password).digest('hex');
   return `<clickhouse>
   <profiles>
@@ -95,21 +105,42 @@ function usersFile(password: string): string {
       <access_management>1</access_management>
       <named_collection_control>1</named_collection_control>
     </${SERVER_USER}>
-    ${reportsUser(hash)}
+    ${limitedUsers({ passwordHash: hash, database })}
   </users>
 </clickhouse>
 `;
 }
 
-/** The user of reports (CLICKHOUSE_REPORTS_URL), which reads and does nothing else. */
-export function reportsUser(passwordHash: string): string {
-  return `<${REPORTS_USER}>
+interface Login {
+  password: string;
+  database: string;
+}
+
+/** As in the configuration that comes with ClickHouse: tables of the system need a right. */
+const STRICT_SYSTEM_TABLES =
+  '<access_control_improvements><select_from_system_db_requires_grant>true</select_from_system_db_requires_grant></access_control_improvements>';
+
+/** Migrations, services and reports, each with no more than its rights. */
+export function limitedUsers({
+  passwordHash,
+  database,
+}: {
+  passwordHash: string;
+  database: string;
+}): string {
+  return [MIGRATIONS_USER, SERVICES_USER, REPORTS_USER]
+    .map(
+      (user) => `<${user}>
       <password_sha256_hex>${passwordHash}</password_sha256_hex>
       <networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile>
       <quota>default</quota>
-      <grants><query>GRANT SELECT ON *.*</query></grants>
-    </${REPORTS_USER}>`;
+      <grants>${grantsOf(user, database)
+        .map((grant) => `<query>${escapeXml(grant)}</query>`)
+        .join('')}</grants>
+    </${user}>`,
+    )
+    .join('\n    ');
 }
 
 function escapeXml(text: string): string {

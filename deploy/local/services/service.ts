@@ -1,3 +1,4 @@
+import type { TlsFiles } from '../../../platform/tls-files.ts';
 import type { Address } from '../../../platform/setting-kinds.ts';
 
 /** How a process is started: the command itself, without a shell or wrapper. */
@@ -14,10 +15,10 @@ export interface Launch {
 
 /** How the supervisor probes a service. */
 export type Readiness =
-  | { kind: 'http'; url: string }
-  | { kind: 'kafka'; address: Address; tls: boolean }
+  | { kind: 'http'; url: string; tls?: TlsFiles }
+  | { kind: 'kafka'; address: Address; tls: TlsFiles | undefined }
   | { kind: 'postgres'; address: Address }
-  | { kind: 'redis'; address: Address; tls: boolean };
+  | { kind: 'redis'; address: Address; tls: TlsFiles | undefined };
 
 export interface Service {
   name: string;

@@ -3,11 +3,12 @@ import { sealingSettings } from '../../../platform/sealing-settings.ts';
 import {
   clickhouseSettings,
   kafkaSettings,
+  migrationUrlSettings,
   postgresSettings,
   topicSettings,
 } from '../../../platform/settings-common.ts';
 import { settings as gatewaySettings } from '../../../ingest-gateway/config.ts';
-import type { SettingsTable } from '../../../platform/settings.ts';
+import { variablesOf, type SettingsTable } from '../../../platform/settings.ts';
 import { sandboxAddresses } from '../../sandbox/config.ts';
 import { panelSettings } from '../../../control-plane/config.ts';
 import { settingsFor } from '../process-environment.ts';
@@ -37,7 +38,7 @@ const rows: readonly StepRow[] = [
     title: 'ClickHouse migrations',
     needs: ['clickhouse'],
     script: 'migrate-clickhouse.ts',
-    settings: clickhouseSettings,
+    settings: { ...clickhouseSettings, ...migrationUrlSettings },
   },
   {
     name: 'migrate-postgres',
@@ -94,7 +95,7 @@ export function setupSteps({
       args: [join(checkout, 'deploy/local/setup', script)],
       env: {
         RAVAND_HOME: env['RAVAND_HOME'] ?? '',
-        ...settingsFor(Object.keys(settings), env),
+        ...settingsFor(variablesOf(settings), env),
       },
     },
   }));

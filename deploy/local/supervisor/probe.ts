@@ -1,8 +1,9 @@
 import { get } from 'node:http';
 import { get as getSecure } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Address } from '../../../platform/setting-kinds.ts';
+import type { TlsFiles } from '../../../platform/tls-files.ts';
 import type { Readiness } from '../services/service.ts';
 
 /**
@@ -12,12 +13,12 @@ import type { Readiness } from '../services/service.ts';
 export async function probe(readiness: Readiness, timeout: number): Promise<boolean> {
   switch (readiness.kind) {
     case 'http':
-      return await probeHttp(readiness.url, timeout);
+      return await probeHttp(readiness, timeout);
     case 'kafka':
       // With TLS a completed handshake is enough.
       return await exchange({ ...readiness, timeout, ...(readiness.tls ? {} : KAFKA) });
     case 'postgres':
-      return await exchange({ ...readiness, tls: false, timeout, ...POSTGRES });
+      return await exchange({ ...readiness, tls: undefined, timeout, ...POSTGRES });
     case 'redis':
       return await exchange({ ...readiness, timeout, ...REDIS });
   }
@@ -45,12 +46,12 @@ const REDIS: Question = {
   accept: (answer) => /^(\+PONG|-NOAUTH)/.test(answer.toString('latin1')),
 };
 
-async function probeHttp(url: string, timeout: number): Promise<boolean> {
+async function probeHttp({ url, tls }: HttpProbe, timeout: number): Promise<boolean> {
   return await new Promise((resolve) => {
     const target = new URL(url);
     const request = (target.protocol === 'https:' ? getSecure : get)(
       target,
-      { agent: false, signal: AbortSignal.timeout(timeout) },
+      { agent: false, signal: AbortSignal.timeout(timeout), ...tls },
       (response) => {
         response.resume();
         resolve(response.statusCode === 200);
@@ -60,9 +61,11 @@ async function probeHttp(url: string, timeout: number): Promise<boolean> {
   });
 }
 
+type HttpProbe = Extract<Readiness, { kind: 'http' }>;
+
 interface Exchange {
   address: Address;
-  tls: boolean;
+  tls: TlsFiles | undefined;
   timeout: number;
   say?: Buffer;
   accept?: (answer: Buffer) => boolean;
@@ -77,7 +80,13 @@ async function exchange({ address, tls, timeout, say, accept }: Exchange): Promi
     };
     const opened = () => (say ? void socket.write(say) : end(true));
     const socket: Socket = tls
-      ? connectTls({ host: address.host, port: address.port, servername: address.host }, opened)
+      ? connectTls(
+          {
+            ...{ host: address.host, port: address.port, ...tls },
+            ...(isIP(address.host) ? {} : { servername: address.host }),
+          },
+          opened,
+        )
       : connect({ host: address.host, port: address.port }, opened);
     const timer = setTimeout(() => end(false), timeout);
     let answer = Buffer.alloc(0);

@@ -1,9 +1,9 @@
-import { Redis } from 'ioredis';
 import { recordAudit } from '../../../platform/audit.ts';
 import { DEFAULT_PREFIX } from '../../../platform/claims/connect.ts';
 import { commitOffsets } from '../../../platform/kafka/commit-offsets.ts';
 import { WENT_BACK } from '../../../platform/log/epochs.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
+import { nodesOf, openRedis, type RedisSettings } from '../../../platform/redis/open-redis.ts';
 import type { Connections } from '../../jobs/connections.ts';
 import type { AdvancePlan } from './plan.ts';
 
@@ -52,7 +52,7 @@ export async function applyAdvance(
     const offsets = new Map(moves.map(({ partition, to }) => [partition, to]));
     await commitOffsets(settings, { group, topic, offsets });
   }
-  await removeClaims(settings.REDIS_URL, plan);
+  await removeClaims(settings, plan);
   await finish(database, { id, plan });
 }
 
@@ -65,29 +65,31 @@ const REDIS_MS = 10_000;
  * loads those of the stored events (pipeline/normalise/BACKFILL.md).
  */
 export async function removeClaims(
-  url: string,
+  settings: RedisSettings,
   { removesClaims }: Pick<AdvancePlan, 'removesClaims'>,
 ): Promise<void> {
-  const redis = new Redis(url, { commandTimeout: REDIS_MS, maxRetriesPerRequest: 3 });
+  const redis = openRedis(settings, { commandTimeout: REDIS_MS, maxRetriesPerRequest: 3 });
   redis.on('error', () => undefined);
   try {
     // Ends of events.normalised, from which lost claims would be read in the log.
     await redis.unlink(`${DEFAULT_PREFIX}ends`);
     if (!removesClaims) return;
     await redis.unlink(`${DEFAULT_PREFIX}marker`);
-    let cursor = '0';
-    do {
-      // Keys of buckets end with bytes that are no text (platform/claims/lua.ts).
-      const [next, keys] = await redis.scanBuffer(
-        cursor,
-        'MATCH',
-        `${DEFAULT_PREFIX}*`,
-        'COUNT',
-        SCAN,
-      );
-      if (keys.length > 0) await redis.unlink(...keys);
-      cursor = next.toString();
-    } while (cursor !== '0');
+    for (const node of nodesOf(redis)) {
+      let cursor = '0';
+      do {
+        // Keys of buckets end with bytes that are no text (platform/claims/lua.ts).
+        const [next, keys] = await node.scanBuffer(
+          cursor,
+          'MATCH',
+          `${DEFAULT_PREFIX}*`,
+          'COUNT',
+          SCAN,
+        );
+        if (keys.length > 0) await redis.unlink(...keys);
+        cursor = next.toString();
+      } while (cursor !== '0');
+    }
   } finally {
     redis.disconnect();
   }

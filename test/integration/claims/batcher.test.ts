@@ -5,7 +5,7 @@ import type { ClaimId } from '../../../events/claims/claim-id.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
 import type { ClaimBatcherOptions } from '../../../platform/claims/claim-batcher.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
-import { clearPrefix, ownPrefix, stackRedisUrl } from './redis-under-test.ts';
+import { clearPrefix, ownPrefix, redisAt, stackRedisUrl } from './redis-under-test.ts';
 
 const TTL = 60_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -20,7 +20,11 @@ const batcher = (more: Partial<ClaimBatcherOptions> = {}) =>
   new ClaimBatcher({ redis, dedupeTtl: TTL, prefix, ...more });
 
 beforeAll(async () => {
-  redis = connectClaims({ url: stackRedisUrl(), role: 'gateway', onError: () => undefined });
+  redis = connectClaims({
+    settings: redisAt(stackRedisUrl()),
+    role: 'gateway',
+    onError: () => undefined,
+  });
   await new Promise((ready) => redis.once('ready', ready));
 });
 beforeEach(() => clearPrefix(redis, prefix));

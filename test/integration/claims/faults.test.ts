@@ -8,7 +8,7 @@ import { connectClaims } from '../../../platform/claims/connect.ts';
 import type { BackfillTarget } from '../../../platform/claims/backfill.ts';
 import { unsuitedSettings } from '../../../platform/claims/testing/unsuited-settings.ts';
 import { Sweeper } from '../../../platform/claims/sweeper.ts';
-import { OwnRedis, until } from './redis-under-test.ts';
+import { OwnRedis, redisAt, until } from './redis-under-test.ts';
 
 const TTL = 60_000;
 const NOW = Date.UTC(2026, 10, 21);
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 async function connected(role: 'gateway' | 'normaliser'): Promise<Redis> {
-  const redis = connectClaims({ url: server.url, role, onError: () => undefined });
+  const redis = connectClaims({ settings: redisAt(server.url), role, onError: () => undefined });
   open.push(redis);
   await new Promise((ready) => redis.once('ready', ready));
   return redis;
@@ -88,7 +88,11 @@ describe('the gateway', () => {
   });
 
   it('continues without claims while Redis is down, from the first request on', async () => {
-    const redis = connectClaims({ url: server.url, role: 'gateway', onError: () => undefined });
+    const redis = connectClaims({
+      settings: redisAt(server.url),
+      role: 'gateway',
+      onError: () => undefined,
+    });
     open.push(redis);
     await server.kill();
     const gateway = new ClaimBatcher({ redis, dedupeTtl: TTL });

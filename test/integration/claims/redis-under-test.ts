@@ -9,6 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
+import type { RedisSettings } from '../../../platform/redis/open-redis.ts';
+import { redisSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
 import { endWithTest } from '../../support/end-with-test.ts';
 
 /**
@@ -26,6 +29,11 @@ export function stackRedisUrl(): string {
   return (
     JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as { redis_url: string }
   ).redis_url;
+}
+
+/** Settings of one server. */
+export function redisAt(url: string): RedisSettings {
+  return parseSettings(redisSettings, { REDIS_URL: url });
 }
 
 export function ownPrefix(): string {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
 import { removeClaims } from '../../../ops/log/advance-epoch/apply.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
-import { OwnRedis } from './redis-under-test.ts';
+import { OwnRedis, redisAt } from './redis-under-test.ts';
 
 const WINDOW = 60_000;
 const EVENTS = 500;
@@ -22,7 +22,7 @@ it('advance-epoch removes every claim: an event that the log lost can be sent ag
     expect(await claimed()).toBe(EVENTS);
     expect(await claimed()).toBe(0);
     await redis.set('of another', '1');
-    await removeClaims(own.url, { removesClaims: true });
+    await removeClaims(redisAt(own.url), { removesClaims: true });
     expect(await redis.keys('*')).toEqual(['of another']);
     expect(await claimed()).toBe(EVENTS);
   } finally {

@@ -10,7 +10,7 @@ import { killOnAbort, killQuery } from '../../../platform/clickhouse/kill-on-abo
 import { limitedClient } from '../../../platform/clickhouse/limited-client.ts';
 import { exceedsMemory, queryLimits } from '../../../platform/clickhouse/query-limits.ts';
 import { readRows } from '../../../platform/clickhouse/rows.ts';
-import { reportsUrl } from '../../../deploy/local/server-passwords.ts';
+import { REPORTS_USER, urlOfUser } from '../../../deploy/local/server-passwords.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { createLog } from '../../../platform/log.ts';
@@ -67,7 +67,7 @@ describe.each([
   ['the user that inserts', false],
 ])('reports under %s', (_, hasOwnUser) => {
   it('that want too much memory end with their own error, and inserts succeed meanwhile', async () => {
-    const url = hasOwnUser ? reportsUrl(server.url) : server.url;
+    const url = hasOwnUser ? urlOfUser(server.url, REPORTS_USER) : server.url;
     const { client, limits } = reportClient({ url, hasOwnUser });
     expect(await limits()).toMatchObject({
       max_memory_usage: String(OWN_CLICKHOUSE_BYTES / (hasOwnUser ? 4 : 8)),
@@ -90,9 +90,9 @@ describe.each([
 });
 
 it('an aborted query is killed although all sockets of reports are in use', async () => {
-  const { client } = reportClient({ url: reportsUrl(server.url), hasOwnUser: true });
+  const { client } = reportClient({ url: urlOfUser(server.url, REPORTS_USER), hasOwnUser: true });
   const marker = 'endless_of_this_test';
-  const endless = `SELECT count() AS ${marker} FROM system.numbers SETTINGS max_execution_time = 0`;
+  const endless = `SELECT max(number % 7) AS ${marker} FROM numbers(${2n ** 63n}) SETTINGS max_execution_time = 0`;
   const gone = new AbortController();
   // the client has eight sockets
   const queries = Array.from({ length: 12 }, () => ask(client, endless, gone.signal));
@@ -122,7 +122,7 @@ it('the user of reports may run every query of the host, and change nothing', as
   const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
   await migrateClickhouse(settings, ddlFolders());
   const config = parseSettings(managementSettings, {
-    ...{ CLICKHOUSE_URL: server.url, CLICKHOUSE_REPORTS_URL: reportsUrl(server.url) },
+    ...{ CLICKHOUSE_URL: server.url, CLICKHOUSE_REPORTS_URL: urlOfUser(server.url, REPORTS_USER) },
   });
   const jobs = connectJobClients({ config, name: 'test' });
   const queries = connectQueries({

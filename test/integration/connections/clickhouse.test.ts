@@ -1,0 +1,152 @@
+import type { ClickHouseClient } from '@clickhouse/client';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  MIGRATIONS_USER,
+  REPORTS_USER,
+  SERVICES_USER,
+  urlOfUser,
+} from '../../../deploy/local/server-passwords.ts';
+import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
+import { clickhouseSettings } from '../../../platform/settings-common.ts';
+import { parseSettings } from '../../../platform/settings.ts';
+import { ddlFolders } from '../../../projections/ddl-folders.ts';
+import { makeAuthority, type Authority } from '../../support/connections/certificates.ts';
+import { TlsProxy } from '../../support/connections/tls-proxy.ts';
+import { startOwnClickhouse } from '../sink/own-servers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ravand-clickhouse-tls-'));
+const opened: { close(): Promise<void> | void }[] = [];
+let authority: Authority;
+let server: Awaited<ReturnType<typeof startOwnClickhouse>>;
+let url: URL;
+
+beforeAll(async () => {
+  authority = makeAuthority(folder);
+  server = await startOwnClickhouse();
+  url = new URL(server.url);
+});
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const proxy = async (port?: number) => {
+  const made = await TlsProxy.start(authority, Number(url.port), port);
+  opened.push(made);
+  return made;
+};
+/** A client of several hosts, which a request of `requestTimeout` ms may have to pass. */
+const clientOf = (
+  hosts: readonly { port: number }[],
+  env: Readonly<Record<string, string>> = {},
+): ClickHouseClient => {
+  const { cert, key } = authority.issue('client');
+  const list = hosts.map(({ port }) => `localhost:${port}`).join(',');
+  const settings = parseSettings(clickhouseSettings, {
+    CLICKHOUSE_URL: `https://${url.username}:${url.password}@${list}`,
+    ...{ CLICKHOUSE_TLS_CA_FILE: authority.ca, CLICKHOUSE_TLS_CERT_FILE: cert },
+    ...{ CLICKHOUSE_TLS_KEY_FILE: key, ...env },
+  });
+  const client = connectClickhouse({ settings, name: 'test', database: '', requestTimeout: 1000 });
+  opened.push(client);
+  return client;
+};
+const ask = async (client: ClickHouseClient): Promise<number | undefined> => {
+  const answer = await client.query({ query: 'SELECT 1 AS one', format: 'JSONEachRow' });
+  return (await answer.json<{ one: number }>())[0]?.one;
+};
+
+describe('ClickHouse behind TLS', () => {
+  it('is asked with a client certificate, and verified with its authority', async () => {
+    const one = await proxy();
+    expect(await ask(clientOf([one]))).toBe(1);
+    const { ca } = makeAuthority(folder, 'other');
+    await expect(ask(clientOf([one], { CLICKHOUSE_TLS_CA_FILE: ca }))).rejects.toThrow(
+      /self-signed certificate|unable to verify/,
+    );
+    const without = { CLICKHOUSE_TLS_CERT_FILE: '', CLICKHOUSE_TLS_KEY_FILE: '' };
+    await expect(ask(clientOf([one], without))).rejects.toThrow(/certificate required|ECONNRESET/);
+  });
+});
+
+describe('with several hosts', () => {
+  it('a client uses the first one, and the next one while that is down', async () => {
+    const [first, second] = [await proxy(), await proxy()];
+    const client = clientOf([first, second]);
+    expect(await ask(client)).toBe(1);
+    expect([first.connections, second.connections]).toEqual([1, 0]);
+    first.close();
+    // the connection that was kept open is lost with it
+    await ask(client).catch(() => undefined);
+    for (let n = 0; n < 5; n++) expect(await ask(client)).toBe(1);
+    expect(second.connections).toBeGreaterThan(0);
+  });
+
+  it('a client leaves a host that accepts connections and answers nothing', async () => {
+    const [first, second] = [await proxy(), await proxy()];
+    first.isFrozen = true;
+    const client = clientOf([first, second]);
+    await expect(ask(client)).rejects.toThrow(/Timeout/);
+    expect(await ask(client)).toBe(1);
+    expect(second.connections).toBe(1);
+  });
+
+  it('a request fails with the reason when no host answers', async () => {
+    const [first, second] = [await proxy(), await proxy()];
+    first.close();
+    second.close();
+    await expect(ask(clientOf([first, second]))).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('the users of deploy/clickhouse/users.sql', () => {
+  const clientAs = (user: string) => {
+    const settings = parseSettings(clickhouseSettings, {
+      CLICKHOUSE_URL: urlOfUser(server.url, user),
+    });
+    const client = connectClickhouse({ settings, name: 'test' });
+    opened.push(client);
+    return { settings, client };
+  };
+  const refused = /Not enough privileges/;
+
+  it('migrate the database, write to it, and read it, and none can do more', async () => {
+    const migrations = clientAs(MIGRATIONS_USER);
+    expect(await migrateClickhouse(migrations.settings, ddlFolders())).not.toHaveLength(0);
+    await expect(
+      migrations.client.command({ query: "CREATE USER other IDENTIFIED BY 'x'" }),
+    ).rejects.toThrow(refused);
+
+    const today = new Date().toISOString().slice(0, 10);
+    const services = clientAs(SERVICES_USER).client;
+    await services.insert({
+      ...{
+        table: 'ingest_quality',
+        format: 'JSONEachRow',
+        values: [{ account_id: 1, day: today }],
+      },
+    });
+    await services.command({ query: 'DELETE FROM ingest_quality WHERE account_id = 2' });
+    await expect(services.command({ query: 'DROP TABLE ingest_quality' })).rejects.toThrow(refused);
+    await expect(
+      services.command({ query: 'ALTER TABLE events ADD COLUMN c UInt8' }),
+    ).rejects.toThrow(refused);
+
+    const reports = clientAs(REPORTS_USER).client;
+    const count = 'SELECT count() AS n FROM ingest_quality WHERE account_id = 1';
+    const answer = await reports.query({ query: count, format: 'JSONEachRow' });
+    expect(await answer.json()).toEqual([{ n: 1 }]);
+    for (const query of [
+      'INSERT INTO ingest_quality (account_id) VALUES (1)',
+      'DELETE FROM ingest_quality WHERE account_id = 1',
+    ])
+      await expect(reports.command({ query })).rejects.toThrow(refused);
+  });
+});
