@@ -1,6 +1,6 @@
 import { Agent, type AgentOptions, type ClientRequestArgs } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { TlsFiles } from '../tls-files.ts';
@@ -62,7 +62,12 @@ async function connectToOne(to: {
 function connectTo(host: Host, tls: TlsFiles | undefined): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket: Socket | TLSSocket = tls
-      ? connectTls({ ...host, servername: host.host, ...tls, ALPNProtocols: ['http/1.1'] })
+      ? connectTls({
+          ...host,
+          ...tls,
+          ...(isIP(host.host) ? {} : { servername: host.host }),
+          ALPNProtocols: ['http/1.1'],
+        })
       : connect(host);
     const fail = (error: Error) => {
       clearTimeout(timer);

@@ -65,6 +65,7 @@ it('the files of a service are those of its TLS settings and in the URL of Postg
     KAFKA_TLS_CERT_FILE: soon,
     KAFKA_TLS_KEY_FILE: join(folder, 'key.pem'),
     CLICKHOUSE_TLS_CA_FILE: '',
+    KAFKA_OAUTH_CA_FILE: late,
     ADMIN_ADDR: { host: '', port: 0 },
     DATABASE_URL: `postgres://u@h/d?sslmode=verify-full&sslrootcert=${both}&sslcert=${soon}`,
   });
@@ -76,6 +77,7 @@ it('the files of a service are those of its TLS settings and in the URL of Postg
   expect(Object.fromEntries(values)).toEqual({
     KAFKA_TLS_CA_FILE: 900,
     KAFKA_TLS_CERT_FILE: 3,
+    KAFKA_OAUTH_CA_FILE: 900,
     'DATABASE_URL sslrootcert': 900,
     'DATABASE_URL sslcert': 3,
   });

@@ -6,12 +6,12 @@ import { metricsOf } from '../metrics.ts';
 /** PEM files of certificates that settings name, by the setting. */
 export type CertificateFiles = ReadonlyMap<string, string>;
 
-const FILE_SETTING = /_TLS_(?:CA|CERT)_FILE$/;
+const FILE_SETTING = /_(?:CA|TLS_CERT)_FILE$/;
 /** Parameters of the URL of PostgreSQL that name files, as libpq calls them. */
 const URL_PARAMETERS = ['sslrootcert', 'sslcert'] as const;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The certificate files of a service: *_TLS_CA_FILE, *_TLS_CERT_FILE and those in DATABASE_URL. */
+/** The certificate files of a service: *_CA_FILE, *_TLS_CERT_FILE and those in DATABASE_URL. */
 export function certificateFiles(config: Readonly<Record<string, unknown>>): CertificateFiles {
   const files = new Map<string, string>();
   for (const [name, value] of Object.entries(config)) {

@@ -146,7 +146,7 @@ describe('with Sentinel', () => {
         requirepass: 'sentinel-secret',
         'sentinel monitor': `payments 127.0.0.1 ${master.port} 1`,
         'sentinel auth-pass': `payments ${REDIS_PASSWORD}`,
-        'sentinel down-after-milliseconds': 'payments 500',
+        'sentinel down-after-milliseconds': 'payments 2000',
         'sentinel failover-timeout': 'payments 3000',
       }),
       isUp: (port) => overTls(port, 'sentinel-secret'),
@@ -184,30 +184,24 @@ describe('with Sentinel', () => {
 });
 
 describe('with Redis Cluster', () => {
-  it('claims, sign-in limits and the removal of claims work on keys of several nodes', async () => {
+  it('claims, sign-in limits and the removal of claims work on keys of several nodes, over TLS', async () => {
     const nodes = await Promise.all(
       Array.from({ length: 3 }, () =>
         startRedis({
           folder,
           settings: (port) => ({
-            port,
-            ...{ 'cluster-enabled': 'yes', 'cluster-node-timeout': 2000 },
+            ...tlsSettings(port, { ca: authority.ca, certificate }),
+            ...{ 'cluster-enabled': 'yes', 'cluster-node-timeout': 2000, 'tls-cluster': 'yes' },
             ...{ requirepass: REDIS_PASSWORD, masterauth: REDIS_PASSWORD },
             // By default 10,000 more than the port, which may be too large.
             'cluster-port': port > 55_000 ? port - 10_000 : port + 10_000,
           }),
-          isUp: (port) =>
-            new Redis({
-              host: '127.0.0.1',
-              port,
-              password: REDIS_PASSWORD,
-              retryStrategy: () => 50,
-            }),
+          isUp: (port) => overTls(port, REDIS_PASSWORD),
         }),
       ),
     );
     running.push(...nodes);
-    const admins = nodes.map(({ port }) => kept(new Redis({ port, password: REDIS_PASSWORD })));
+    const admins = nodes.map(({ port }) => kept(overTls(port, REDIS_PASSWORD)));
     const third = Math.ceil(16_384 / 3);
     for (const [at, admin] of admins.entries())
       await admin.cluster('ADDSLOTSRANGE', at * third, Math.min((at + 1) * third, 16_384) - 1);
@@ -225,8 +219,8 @@ describe('with Redis Cluster', () => {
     });
 
     const env = {
-      REDIS_URL: `redis://:${REDIS_PASSWORD}@127.0.0.1:${nodes[0]?.port},127.0.0.1:${nodes[1]?.port}`,
-      REDIS_MODE: 'cluster',
+      REDIS_URL: `rediss://:${REDIS_PASSWORD}@127.0.0.1:${nodes[0]?.port},127.0.0.1:${nodes[1]?.port}`,
+      ...{ REDIS_MODE: 'cluster', ...tlsEnv() },
     };
     const claims = claimsOf(env);
     await ready(claims);
