@@ -7,11 +7,14 @@ GRANT SHOW, CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP 
 GRANT TABLE ENGINE ON * TO ravand_migrations;
 GRANT SELECT ON system.* TO ravand_migrations;
 GRANT KILL QUERY ON *.* TO ravand_migrations;
+-- For the table function `format`, which passes the ids of profiles.
+GRANT CREATE TEMPORARY TABLE ON *.* TO ravand_migrations;
 
 -- Services (CLICKHOUSE_URL): write what they consume, and delete what accounts keep no longer.
 CREATE USER IF NOT EXISTS ravand_services IDENTIFIED WITH sha256_password BY 'change-me';
 GRANT SELECT, INSERT, ALTER DELETE, SYSTEM SYNC REPLICA ON ravand.* TO ravand_services;
 GRANT SELECT ON system.* TO ravand_services;
+GRANT CREATE TEMPORARY TABLE ON *.* TO ravand_services;
 
 -- Reports, audience counts and exports (CLICKHOUSE_REPORTS_URL): read.
 CREATE USER IF NOT EXISTS ravand_reports IDENTIFIED WITH sha256_password BY 'change-me';

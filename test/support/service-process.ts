@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { SERVER_USER, SERVICES_USER, urlOfUser } from '../../deploy/local/server-passwords.ts';
 import { setNice } from '../../deploy/local/services/nice.ts';
 import { endWithTest } from './end-with-test.ts';
 import { Aborted, eventually, readyStack } from './stack.ts';
@@ -19,6 +20,11 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
     DATABASE_URL: ready.database_url,
     REDIS_URL: ready.redis_url,
   };
+}
+
+/** ClickHouse with the user that the stack gives its services. */
+function servicesUrl({ clickhouse_url: url }: Ready): string {
+  return new URL(url).username === SERVER_USER ? urlOfUser(url, SERVICES_USER) : url;
 }
 
 /**
@@ -53,6 +59,7 @@ export class ServiceProcess {
         env: {
           ...process.env,
           ...serverSettings(readyStack()),
+          CLICKHOUSE_URL: servicesUrl(readyStack()),
           ADMIN_ADDR: '127.0.0.1:0',
           ...options.env,
         },

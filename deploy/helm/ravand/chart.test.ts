@@ -54,7 +54,10 @@ const EVERYTHING = {
   networkPolicy: { clients: [{ namespaceSelector: { matchLabels: { name: 'edge' } } }] },
 };
 const OWN_SETTINGS = {
-  settings: { ...SMALLEST.settings, SPOOL_MAX_BYTES: '10GB', RETENTION_HOUR: '3' },
+  settings: {
+    ...{ ...SMALLEST.settings, SPOOL_MAX_BYTES: '10GB', RETENTION_HOUR: '3' },
+    REDIS_URL_FILE: '/run/secrets/redis-url',
+  },
 };
 const CASES = {
   smallest: SMALLEST,
@@ -127,7 +130,7 @@ describe('the Helm chart', () => {
     }
   });
 
-  it('gives a service the settings that it reads, and secrets from the Secret only', () => {
+  it('gives a service the settings that it reads, and secrets from the Secret or from a file', () => {
     const { manifests } = rendered('ownSettings');
     const envOf = (name: string) =>
       new Map(
@@ -143,6 +146,8 @@ describe('the Helm chart', () => {
     expect(gateway.get('DATABASE_URL')).toMatchObject({
       valueFrom: { secretKeyRef: { name: 'ravand', key: 'DATABASE_URL' } },
     });
+    expect(gateway.get('REDIS_URL_FILE')?.value).toBe('/run/secrets/redis-url');
+    expect(gateway.has('REDIS_URL')).toBe(false);
     expect(envOf('retention').get('RETENTION_HOUR')?.value).toBe('3');
   });
 

@@ -75,7 +75,7 @@ export function record(
 }
 
 /** Waits for a condition; rejects when it does not become true. */
-export async function until(condition: () => boolean, ms = 5000): Promise<void> {
+export async function until(condition: () => boolean, ms = 20_000): Promise<void> {
   for (const start = Date.now(); !condition();) {
     if (Date.now() - start > ms) throw new Error(`waited ${ms} ms for ${String(condition)}`);
     await new Promise((resolve) => setTimeout(resolve, 2));

@@ -14,6 +14,7 @@ import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { ddlFolders } from '../../../projections/ddl-folders.ts';
+import { clickhouseProfiles } from '../../../projections/profiles/store.ts';
 import { makeAuthority, type Authority } from '../../support/connections/certificates.ts';
 import { TlsProxy } from '../../support/connections/tls-proxy.ts';
 import { startOwnClickhouse } from '../sink/own-servers.ts';
@@ -134,6 +135,11 @@ describe('the users of deploy/clickhouse/users.sql', () => {
       },
     });
     await services.command({ query: 'DELETE FROM ingest_quality WHERE account_id = 2' });
+    const signal = new AbortController().signal;
+    const profiles = clickhouseProfiles({ client: services, cluster: '' });
+    expect(await profiles.load([{ accountId: 1, distinctId: 'nobody' }], signal)).toEqual(
+      new Map(),
+    );
     await expect(services.command({ query: 'DROP TABLE ingest_quality' })).rejects.toThrow(refused);
     await expect(
       services.command({ query: 'ALTER TABLE events ADD COLUMN c UInt8' }),

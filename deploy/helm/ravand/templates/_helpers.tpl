@@ -14,7 +14,8 @@ app.kubernetes.io/component: {{ .component }}
 {{- mustMergeOverwrite (deepCopy .root.Values.defaults) $own | toYaml -}}
 {{- end }}
 
-{{/* The settings and secrets of a list of names, as environment variables. */}}
+{{/* The settings and secrets of a list of names, as environment variables. A secret comes from the file
+     that NAME_FILE in the settings names, or from the Secret. */}}
 {{- define "ravand.environment" -}}
 {{- $root := .root -}}
 {{- range .settings }}
@@ -24,12 +25,18 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- end }}
 {{- range .secrets }}
+{{- $file := printf "%s_FILE" . }}
+{{- if hasKey $root.Values.settings $file }}
+- name: {{ $file }}
+  value: {{ get $root.Values.settings $file | toString | quote }}
+{{- else }}
 - name: {{ . }}
   valueFrom:
     secretKeyRef:
       name: {{ $root.Values.existingSecret }}
       key: {{ . }}
       optional: true
+{{- end }}
 {{- end }}
 {{- end }}
 
