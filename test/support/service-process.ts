@@ -22,9 +22,10 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
   };
 }
 
-/** ClickHouse with the user that the stack gives its services. */
-function servicesUrl({ clickhouse_url: url }: Ready): string {
-  return new URL(url).username === SERVER_USER ? urlOfUser(url, SERVICES_USER) : url;
+/** With the user that the stack gives its services, which has rights on the stack's database only. */
+function clickhouseUrl({ clickhouse_url: url }: Ready, env: NodeJS.ProcessEnv = {}): string {
+  const isOwn = new URL(url).username === SERVER_USER && env['CLICKHOUSE_DATABASE'] === undefined;
+  return isOwn ? urlOfUser(url, SERVICES_USER) : url;
 }
 
 /**
@@ -59,7 +60,7 @@ export class ServiceProcess {
         env: {
           ...process.env,
           ...serverSettings(readyStack()),
-          CLICKHOUSE_URL: servicesUrl(readyStack()),
+          CLICKHOUSE_URL: clickhouseUrl(readyStack(), options.env),
           ADMIN_ADDR: '127.0.0.1:0',
           ...options.env,
         },
