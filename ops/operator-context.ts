@@ -78,6 +78,9 @@ function urlsOf(plan: StackPlan): Record<string, string> {
   return {
     KAFKA_BROKERS: plan.kafka_brokers,
     CLICKHOUSE_URL: plan.clickhouse_url,
+    ...(plan.clickhouse_migration_url === undefined
+      ? {}
+      : { CLICKHOUSE_MIGRATION_URL: plan.clickhouse_migration_url }),
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,

@@ -10,6 +10,8 @@ export interface OwnServers {
 export interface StackPlan {
   kafka_brokers: string;
   clickhouse_url: string;
+  /** With the user of operators' commands; undefined for an external server. */
+  clickhouse_migration_url?: string | undefined;
   clickhouse_database: string;
   database_url: string;
   redis_url: string;

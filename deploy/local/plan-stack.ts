@@ -3,7 +3,12 @@ import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import type { ExternalSettings } from './config.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
-import { SERVER_USER, type ServerPasswords } from './server-passwords.ts';
+import {
+  MIGRATIONS_USER,
+  SERVER_USER,
+  urlOfUser,
+  type ServerPasswords,
+} from './server-passwords.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
 /**
@@ -74,6 +79,9 @@ export async function planStack(
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
   const postgres = await own('postgres', 'DATABASE_URL');
   const redis = await own('redis', 'REDIS_URL');
+  const clickhouse_url = clickhouse
+    ? `http://${SERVER_USER}:${passwords.clickhouse}@${LOOPBACK}:${clickhouse.port}`
+    : given('CLICKHOUSE_URL');
   const admin_ports: Record<string, number> = {};
   for (const name of SERVICE_NAMES) admin_ports[name] = await reserve(`${name}-admin`);
   return {
@@ -82,9 +90,8 @@ export async function planStack(
       kafka_brokers: kafka
         ? `${LOOPBACK}:${kafka.port}`
         : splitList(given('KAFKA_BROKERS')).join(','),
-      clickhouse_url: clickhouse
-        ? `http://${SERVER_USER}:${passwords.clickhouse}@${LOOPBACK}:${clickhouse.port}`
-        : given('CLICKHOUSE_URL'),
+      clickhouse_url,
+      clickhouse_migration_url: clickhouse && urlOfUser(clickhouse_url, MIGRATIONS_USER),
       clickhouse_database: planning.external.CLICKHOUSE_DATABASE,
       database_url: postgres
         ? `postgres://postgres:${passwords.postgres}@${LOOPBACK}:${postgres.port}/postgres`

@@ -23,10 +23,12 @@ const MIN_INDEX_MS = 4000;
 export async function start(context: ServiceContext<OperatorConfig>): Promise<void> {
   const { config, log, signal, onShutdown } = context;
   const name = 'ravand-operator';
-  const database = connectPostgres({ url: config.DATABASE_URL, log, name, max: 4 });
+  const database = connectPostgres({
+    ...{ url: config.DATABASE_URL, size: config.DATABASE_POOL_SIZE, log, name, max: 4 },
+  });
   onShutdown('postgres', () => database.end());
   const wakes = { operations: new WakeSignal(), dead_letters: new WakeSignal() };
-  const redis = listenForWakes({ url: config.REDIS_URL, log, name }, (what) => {
+  const redis = listenForWakes({ settings: config, log, name }, (what) => {
     wakes[what].notify();
   });
   onShutdown('redis', () => {

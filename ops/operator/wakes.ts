@@ -2,15 +2,16 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../../platform/log.ts';
 import { WAKE_CHANNEL, type Wake } from '../../platform/operations/wake.ts';
 import { connectRedis } from '../../platform/redis/client.ts';
+import type { RedisSettings } from '../../platform/redis/open-redis.ts';
 
 const WAKES: readonly string[] = ['operations', 'dead_letters'] satisfies Wake[];
 
 /** Calls back when somebody asks for something; for everything when the connection is new. */
 export function listenForWakes(
-  { url, log, name }: { url: string; log: Log; name: string },
+  { settings, log, name }: { settings: RedisSettings; log: Log; name: string },
   onWake: (what: Wake) => void,
 ): Redis {
-  const redis = connectRedis({ url, log, name, commandTimeout: 2000 });
+  const redis = connectRedis({ settings, log, name, commandTimeout: 2000 });
   redis.on('ready', () => {
     redis.subscribe(WAKE_CHANNEL).then(
       () => onWake('operations'),
