@@ -22,7 +22,7 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
   };
 }
 
-/** With the user that the stack gives its services, which has rights on the stack's database only. */
+/** With the user that the stack gives its services, which has rights on its database only. */
 function clickhouseUrl({ clickhouse_url: url }: Ready, env: NodeJS.ProcessEnv = {}): string {
   const isOwn = new URL(url).username === SERVER_USER && env['CLICKHOUSE_DATABASE'] === undefined;
   return isOwn ? urlOfUser(url, SERVICES_USER) : url;
