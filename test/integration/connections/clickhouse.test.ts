@@ -9,6 +9,11 @@ import {
   SERVICES_USER,
   urlOfUser,
 } from '../../../deploy/local/server-passwords.ts';
+import {
+  createShadowTable,
+  dropShadowTable,
+  renameShadowTable,
+} from '../../../ops/jobs/shadow-table.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
@@ -154,5 +159,32 @@ describe('the users of deploy/clickhouse/users.sql', () => {
       'DELETE FROM ingest_quality WHERE account_id = 1',
     ])
       await expect(reports.command({ query })).rejects.toThrow(refused);
+  });
+
+  it('let operators rebuild a table, exchange it, and delete from it', async () => {
+    const { client, settings } = clientAs(MIGRATIONS_USER);
+    await migrateClickhouse(settings, ddlFolders());
+    for (const table of ['events', 'profiles', 'identities_flat', 'messages']) {
+      const shadow = { client, settings, table, suffix: 'again' };
+      await createShadowTable(shadow);
+      for (const query of [
+        `INSERT INTO ${table}_again SELECT * FROM ${table}`,
+        `SELECT count() FROM ${table}_again WHERE account_id IN (SELECT number FROM numbers(3))`,
+        `DELETE FROM ${table}_again WHERE account_id = 1`,
+        `ALTER TABLE ${table}_again DELETE WHERE account_id = 2 SETTINGS mutations_sync = 2`,
+        `EXCHANGE TABLES ${table} AND ${table}_again`,
+        `OPTIMIZE TABLE ${table} FINAL`,
+        `TRUNCATE TABLE ${table}_again`,
+        `KILL QUERY WHERE query_id = 'none' SYNC`,
+      ])
+        await client.command({ query });
+      await renameShadowTable(shadow, 'former');
+      await dropShadowTable({ ...shadow, suffix: 'former' });
+    }
+    const signal = new AbortController().signal;
+    const profiles = clickhouseProfiles({ client, cluster: '' });
+    expect(await profiles.load([{ accountId: 1, distinctId: 'nobody' }], signal)).toEqual(
+      new Map(),
+    );
   });
 });
