@@ -8,6 +8,7 @@ import { outcomeRecord, type EventCounts } from './outcome-record.ts';
 import { rawRecords, type EventBytes, type RawRecordOf, type StoredEvent } from './raw-records.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import type { RequestFacts } from './request.ts';
+import { tracePublish } from './trace-publish.ts';
 
 /** Claims of one request; see platform/claims/claim-batcher.ts. */
 interface Claimed {
@@ -100,7 +101,9 @@ export class EventWriter<C extends Claimed = Claimed> {
       const outcome = { ...counts, counts: decided.counts, balance };
       records.push(this.#outcome(request, outcome, partitions));
     }
+    const publishing = request.span && tracePublish(request.span, raw);
     const refused = records.length === 0 ? [] : await ports.publish(records);
+    publishing?.end({}, refused.length === 0 ? undefined : 'some records are not durable');
     if (refused.length === 0) {
       if (claimed && raw.length > 0) claims?.confirm(claimed, claimPositions(fresh, undefined));
       ports.onCounted?.(counts);

@@ -1,4 +1,5 @@
 import type { EventSource, EventType } from '../schemas/records.ts';
+import type { Span } from '../platform/tracing/spans.ts';
 import type { Principal } from './account.ts';
 
 /** What raw records store about the request that carried their events. */
@@ -15,6 +16,8 @@ export interface RequestFacts {
   userAgent: string;
   origin: string;
   trace: string;
+  /** Of a sampled request. */
+  span?: Span;
 }
 
 /** A request to one of the SDK routes, its write key verified and its body read. */

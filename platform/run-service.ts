@@ -10,6 +10,8 @@ import { retryUntilAborted } from './retry-until-aborted.ts';
 import { certificateFiles, watchCertificates } from './network/certificate-expiry.ts';
 import type { Address } from './setting-kinds.ts';
 import type { postgresSettings, processSettings } from './settings-common.ts';
+import { exposeSpanCounts } from './tracing/span-counts.ts';
+import { setTracing } from './tracing/spans.ts';
 import { parseSettings, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
 
 type ProcessSettings = SettingsOf<typeof processSettings>;
@@ -72,7 +74,9 @@ export async function runService<Table extends typeof processSettings & Settings
     log,
     registry: new Registry(),
     async openAdminPort(options) {
-      watchCertificates(options.registry ?? context.registry, certificateFiles(config));
+      const registry = options.registry ?? context.registry;
+      watchCertificates(registry, certificateFiles(config));
+      exposeSpanCounts(registry);
       const admin = await startAdminServer({
         address: ADMIN_ADDR ?? { host: '127.0.0.1', port: 0 },
         registry: context.registry,
@@ -82,6 +86,7 @@ export async function runService<Table extends typeof processSettings & Settings
       return admin.address;
     },
   };
+  await startTracing(context, name);
   await useRecordedTopicNames(context, followsLayout);
   void refuseSeveralShards(context);
   try {
@@ -116,6 +121,27 @@ async function useRecordedTopicNames(
     .catch((error: unknown) => {
       if (!signal.aborted) crash(error);
     });
+}
+
+/** Traces, where a collector of them is set. */
+async function startTracing(
+  { config, log, onShutdown }: ServiceContext<unknown>,
+  service: string,
+): Promise<void> {
+  const settings = config as ProcessSettings;
+  const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+  // Absent in tables of settings that are not those of a whole process.
+  if (!endpoint) return;
+  // Loaded here: without traces they cost nothing.
+  const { openTelemetry } = await import('./tracing/open-telemetry.ts');
+  const { tracing, close } = openTelemetry({
+    ...{ service, endpoint, log },
+    headers: settings.OTEL_EXPORTER_OTLP_HEADERS,
+    percent: settings.TRACES_SAMPLED_PERCENT,
+    perSecond: settings.TRACES_PER_SECOND,
+  });
+  setTracing(tracing);
+  onShutdown('traces', close);
 }
 
 /** A service that uses ClickHouse ends when its cluster has several shards. */

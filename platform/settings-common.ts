@@ -6,6 +6,7 @@ import { splitHosts } from './split-hosts.ts';
 import * as setting from './setting-kinds.ts';
 import { defineSettings } from './settings.ts';
 import { tlsFileSettings } from './tls-files.ts';
+import { tracingSettings } from './tracing/settings.ts';
 
 export const processSettings = defineSettings({
   LOG_LEVEL: setting.oneOf(['error', 'warn', 'info', 'debug'], {
@@ -20,6 +21,7 @@ export const processSettings = defineSettings({
     default: 10_000,
     doc: 'Time limit of a shutdown after SIGTERM.',
   }),
+  ...tracingSettings,
 });
 
 export const kafkaSettings = defineSettings({

@@ -595,6 +595,7 @@ describe('an alert of one condition', () => {
     ['CommitsFail', 'ravand_consumer_commit_failures_total', { job: 'relays' }],
     ['RecordsWereMissed', 'ravand_consumer_missed_records_total', { topic: 'events.raw' }],
     ['MisplacedEvents', 'ravand_profiles_misplaced_total', {}],
+    ['TracesAreDropped', 'ravand_trace_spans_dropped_total', { job: 'normaliser' }],
     ['RelayQueueIsFull', 'ravand_relay_given_up_total', { reason: 'queue_full' }],
     ...[
       ...['profiles', 'identities', 'relay', 'channel_commands', 'messages'].map(

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { traceIn } from '../../platform/http/trace.ts';
+import { TRACEPARENT_HEADER, traceIn } from '../../platform/http/trace.ts';
 import type { Log } from '../../platform/log.ts';
+import { tracing, type Span } from '../../platform/tracing/spans.ts';
 import { clientAddress, type TrustedProxies } from '../../platform/network/client-address.ts';
 import type { IngestService } from '../../ingest/accept.ts';
 import type { Principal } from '../../ingest/account.ts';
@@ -38,12 +39,14 @@ export interface ArrivingRequest {
   arrival: { at: number };
 }
 
+type HeadField = 'userAgent' | 'origin' | 'forwardedFor' | 'traceparent';
+
 /** A complete request, its write key verified. */
 export interface EventRequest {
   route: EventRoute;
   principal: Principal;
   /** As latin1; undefined when the header is absent. */
-  head: Readonly<Record<'userAgent' | 'origin' | 'forwardedFor', string | undefined>>;
+  head: Readonly<Record<HeadField, string | undefined>>;
   body: Buffer;
   trace: string;
   /** Address of the other end of the connection. */
@@ -71,8 +74,10 @@ export class EventServer {
     this.active++;
     if (this.active <= this.#options.maxRequests) {
       try {
-        const result = await this.#options.service.accept(this.#sdkRequest(request));
+        const sdkRequest = this.#sdkRequest(request);
+        const result = await this.#options.service.accept(sdkRequest);
         answer = renderResult(route.shape, result);
+        if (sdkRequest.span) endSpan(sdkRequest.span, sdkRequest, answer);
       } catch (error) {
         this.#reportUnexpected(error, route, request.trace);
       }
@@ -133,10 +138,13 @@ export class EventServer {
         userAgent: headers['user-agent'],
         origin: headers.origin,
         forwardedFor: Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+        traceparent: headerOnce(headers[TRACEPARENT_HEADER]),
       };
       const remote = socket.remoteAddress;
       const sdkRequest = this.#sdkRequest({ route, principal, head, body, trace, remote });
-      return renderResult(route.shape, await this.#options.service.accept(sdkRequest));
+      const answer = renderResult(route.shape, await this.#options.service.accept(sdkRequest));
+      if (sdkRequest.span) endSpan(sdkRequest.span, sdkRequest, answer);
+      return answer;
     } finally {
       budget.release(principal.accountId, body.length);
     }
@@ -145,7 +153,7 @@ export class EventServer {
   #sdkRequest({ route, principal, head, body, trace, remote }: EventRequest): SdkRequest {
     const { path, shape, type } = route;
     const addresses = { forwardedFor: head.forwardedFor, remote };
-    return {
+    const request: SdkRequest = {
       principal,
       source: 'sdk',
       path,
@@ -158,6 +166,9 @@ export class EventServer {
       userAgent: headerText(head.userAgent),
       origin: headerText(head.origin),
     };
+    const span = tracing()?.request(`POST ${path}`, { trace, traceparent: head.traceparent });
+    if (span) request.span = span;
+    return request;
   }
 
   #reportUnexpected(error: unknown, route: EventRoute, trace: string): void {
@@ -166,4 +177,19 @@ export class EventServer {
       'a request failed for an unexpected reason; it was answered 503',
     );
   }
+}
+
+/** A header that was sent once; sent twice, it says nothing. */
+function headerOnce(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function endSpan(span: Span, { path, principal }: SdkRequest, { status }: Answer): void {
+  const attributes = {
+    'http.request.method': 'POST',
+    'http.route': path,
+    'http.response.status_code': status,
+    'ravand.account_id': principal.accountId,
+  };
+  span.end(attributes, status >= 500 ? 'not all of it is durable' : undefined);
 }

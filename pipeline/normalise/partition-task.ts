@@ -37,6 +37,7 @@ import type { Publisher } from './publisher.ts';
 import { resolveFrom, type ResolvingClaims } from './resolve-from.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
+import { tracesOf } from './traces-of.ts';
 
 /** Shared by all partitions of a process. */
 export interface NormaliserDeps {
@@ -240,7 +241,7 @@ export class NormaliserTask implements PartitionTask {
         }
         const to = { misplaced, placement: this.#placement, topic: names.raw };
         for (const record of forwards(chunk.records, to)) publishing.send(record);
-        for (const record of this.#outgoing(normalised)) publishing.send(record);
+        for (const record of this.#outgoing(normalised, chunk.records)) publishing.send(record);
         sent.push(normalised);
         at += chunk.records.length;
       }
@@ -253,11 +254,17 @@ export class NormaliserTask implements PartitionTask {
   }
 
   /** Results of partition p go to partition p of the topics, dead letters to partition p mod n. */
-  *#outgoing({ rowBatches, deadLetters, verdicts }: NormalisedChunk): Iterable<OutgoingRecord> {
+  *#outgoing(
+    { rowBatches, deadLetters, verdicts }: NormalisedChunk,
+    records: readonly DecodeResult[],
+  ): Iterable<OutgoingRecord> {
     const { names, deadLetterPartitions } = this.#deps;
     const partition = this.#partition;
-    for (const { value } of rowBatches)
-      yield { topic: names.normalised, partition, key: null, value };
+    for (const rowBatch of rowBatches) {
+      const { value } = rowBatch;
+      const headers = tracesOf(rowBatch, records);
+      yield { topic: names.normalised, partition, key: null, value, headers };
+    }
     for (const deadLetter of deadLetters)
       yield deadLetterRecord(deadLetter, { topic: names.dead, partitions: deadLetterPartitions });
     if (verdicts.length > 0) yield this.#verdictRecord(verdicts);

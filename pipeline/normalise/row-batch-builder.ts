@@ -4,10 +4,13 @@ import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
-/** An encoded normalised-run, and the number of its rows. */
+/** An encoded normalised-run, the number of its rows, and from which raw records they are. */
 export interface BuiltRowBatch {
   value: Buffer;
   rows: number;
+  /** Offsets of the first and the last of them. */
+  from: number;
+  to: number;
 }
 
 export interface RowBatchLimits {
@@ -85,7 +88,8 @@ export class RowBatchBuilder {
         count: this.#rows,
         rows: this.#writer.bytes(0, end),
       });
-      this.#built.push({ value, rows: this.#rows });
+      const { first_offset: from, last_offset: to } = this.#head;
+      this.#built.push({ value, rows: this.#rows, from, to });
     }
     this.#head = undefined;
     this.#rows = 0;

@@ -14,6 +14,7 @@ import type { LogGuard } from './log-guard.ts';
 import { OffsetCommitter } from './offset-committer.ts';
 import { PartitionWorker } from './partition-worker.ts';
 import { formerTopic } from './topic-names.ts';
+import { traced } from './traced-task.ts';
 import { shareLimits } from './share-limits.ts';
 
 /** Minimum time between two commits of evidence, ms. */
@@ -200,7 +201,10 @@ export class Assignments {
     for (;;) {
       const admitted = await this.guard?.admit(partition, readCommitted, fenced);
       const committed = admitted ? admitted.from : await readCommitted();
-      const task = await this.#options.assigned(partition, committed, fenced);
+      const { groupId: group, topic } = this.#options;
+      const task = traced(await this.#options.assigned(partition, committed, fenced), {
+        ...{ group, topic, partition },
+      });
       const worker = this.#workers.get(partition);
       if (fenced.aborted || !worker) return task;
       const from = task.from ?? committed;

@@ -4,11 +4,14 @@ import type { Log } from '../log.ts';
 import type { TopicPartition } from '../log/evidence-store.ts';
 import type { Database } from '../postgres/pool.ts';
 import type { KafkaSettings } from './connection.ts';
+import type { RecordHeader } from './record-headers.ts';
 
 /** One record of a topic. */
 export interface ConsumedMessage extends SourceRecord {
   /** Bytes of the value. */
   size: number;
+  /** Absent: it has none. */
+  headers?: readonly RecordHeader[];
 }
 
 /** For a task that completes messages after `process` has resolved. Ignored after the fence. */

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import { deliveryCode } from './delivery-error.ts';
 import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
+import type { RecordHeader } from './record-headers.ts';
 import { physicalTopic, topicNamesKnown } from './topic-names.ts';
 
 export interface OutgoingRecord {
@@ -12,6 +13,7 @@ export interface OutgoingRecord {
   value: Buffer;
   /** Unix ms; of a topic with LogAppendTime the broker sets it. */
   timestamp?: number;
+  headers?: readonly RecordHeader[] | undefined;
 }
 
 /** A record was refused or not acknowledged in time: it may be in the topic or not. */
@@ -203,14 +205,18 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   });
   polls.begin();
   const send = (
-    { topic, partition, key, value, timestamp }: OutgoingRecord,
+    { topic, partition, key, value, timestamp, headers }: OutgoingRecord,
     done: Sent['done'],
   ) => {
     const sent = { done };
     inFlight.add(sent);
     polls.sent();
     try {
-      producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent);
+      if (headers)
+        producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent, [
+          ...headers,
+        ]);
+      else producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent);
     } catch (error) {
       inFlight.delete(sent);
       const cause = error as kafka.LibrdKafkaError;

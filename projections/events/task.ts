@@ -1,8 +1,10 @@
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
+import { tracedStep } from '../../platform/kafka/traced-task.ts';
 import type { Log } from '../../platform/log.ts';
 import { readEpochs, type EpochStart } from '../../platform/log/epochs.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
+import type { Attributes } from '../../platform/tracing/spans.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import type { DeadLetterGuard, DeadShare } from './dead-letter-guard.ts';
 import type { DeadLetters, SinkDeadLetter } from './dead-letters.ts';
@@ -136,7 +138,13 @@ class SinkTask implements PartitionTask {
         const token = insertToken({ topic, partition, range });
         const batch = assemble({ token, partition, slices, records });
         await ownership.record(range, this.#state.unsure, { log, signal });
-        await this.#store(batch, repeat);
+        const offsets = new Set(slices.map(({ offset }) => offset));
+        const stored = records
+          .map(({ message }) => message)
+          .filter((one) => offsets.has(one.offset));
+        await tracedStep(stored, { name: 'INSERT events', attributes: () => insertOf(batch) }, () =>
+          this.#store(batch, repeat),
+        );
       }
     }
   }
@@ -233,6 +241,16 @@ class SinkTask implements PartitionTask {
     await deadLetters.send(deadLetter, { log, signal: this.#owned.signal });
     metrics.dead(deadLetter.events);
   }
+}
+
+/** What the span of an insert says. */
+function insertOf({ token, count }: AssembledBatch): Attributes {
+  return {
+    'db.system.name': 'clickhouse',
+    'db.collection.name': 'events',
+    'ravand.insert_token': token,
+    'ravand.rows': count,
+  };
 }
 
 /**

@@ -1,0 +1,140 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TOPIC } from '../../../schemas/topology.ts';
+import { post } from '../../support/client.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import {
+  OtlpReceiver,
+  type ReceivedSpan,
+} from '../../../platform/tracing/testing/otlp-receiver.ts';
+import { ServiceProcess } from '../../support/service-process.ts';
+import {
+  clickhouse,
+  createAccount,
+  eventually,
+  ravand,
+  readyStack,
+  rows,
+  type TestAccount,
+} from '../../support/stack.ts';
+
+const PARENT = '00f067aa0ba902b7';
+const REPLACED = [
+  ['normaliser', 'pipeline/normalise/main.ts', TOPIC.raw],
+  ['events-sink', 'projections/events/main.ts', TOPIC.normalised],
+] as const;
+
+let receiver: OtlpReceiver;
+let gateway: GatewayProcess;
+let account: TestAccount;
+const processes: ServiceProcess[] = [];
+
+/** A gateway, and the normaliser and the sink of the stack, with traces on. */
+beforeAll(async () => {
+  receiver = await OtlpReceiver.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, TRACES_SAMPLED_PERCENT: '100' };
+  gateway = await GatewayProcess.create(env);
+  account = await createAccount('traces');
+  for (const [name] of REPLACED) await ravand('stop', name);
+  for (const [name, script] of REPLACED)
+    processes.push(new ServiceProcess(script, { env: { ...env, KAFKA_INSTANCE_ID: name } }));
+  await Promise.all([
+    gateway.start(),
+    ...processes.map((process, at) => process.untilAssigned(REPLACED[at]?.[2] ?? '')),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.end('SIGTERM')));
+  for (const [name] of REPLACED) await ravand('start', name);
+  await gateway.remove();
+  receiver.close();
+});
+
+/** Sends an event; answers the X-Service-Trace of its request. */
+async function send(url: string, event: string, traceparent?: string): Promise<string> {
+  const answer = await post(
+    `${url}/v1/track`,
+    account.writeKey,
+    { event, user_id: `user-${event}`, message_id: randomUUID() },
+    traceparent === undefined ? {} : { traceparent },
+  );
+  expect(answer.status).toBe(200);
+  return answer.headers.get('x-service-trace') ?? '';
+}
+
+const chain = (spans: readonly ReceivedSpan[]) =>
+  spans.map(({ service, name }) => `${service}: ${name}`);
+
+it('a sampled event has spans from its request to the insert of its row, and others have none', async () => {
+  const traceId = randomBytes(16).toString('hex');
+  const [unsampled, untraced] = [randomBytes(16), randomBytes(16)].map((id) => id.toString('hex'));
+  await send(gateway.url, 'asked', `00-${traceId}-${PARENT}-01`);
+  const own = await send(gateway.url, 'own');
+  await send(gateway.url, 'unsampled', `00-${unsampled ?? ''}-${PARENT}-00`);
+  // The gateway of the stack makes no traces, whatever clients ask for.
+  await send(readyStack().ingest_url, 'untraced', `00-${untraced ?? ''}-${PARENT}-01`);
+
+  const client = clickhouse(readyStack());
+  const stored = await eventually(
+    { ms: 60_000, every: 200, waitingFor: 'the rows of four events' },
+    async () => {
+      const found = await rows<{ event: string; trace: string }>(
+        client,
+        `SELECT event, trace FROM events WHERE account_id = ${account.accountId} ORDER BY event`,
+      );
+      return found.length === 4 ? found : undefined;
+    },
+  );
+  await client.close();
+  const traceOf = (event: string) => stored.find((row) => row.event === event)?.trace ?? '';
+  expect(traceOf('asked')).toBe(traceId.slice(-16));
+  expect(traceOf('own')).toBe(own);
+
+  const ownId = await eventually(
+    { ms: 30_000, every: 100, waitingFor: 'the spans of both events' },
+    () => {
+      const id = receiver.spans.find(({ attributes }) => attributes['ravand.trace'] === own);
+      const isComplete = [traceId, id?.traceId ?? ''].every(
+        (one) => receiver.trace(one).length >= STEPS.length,
+      );
+      return Promise.resolve(isComplete ? id?.traceId : undefined);
+    },
+  );
+  // The row of an event leads to its trace, and the other way round.
+  expect(ownId.slice(-16)).toBe(traceOf('own'));
+  for (const [id, parent] of [
+    [traceId, PARENT],
+    [ownId, ''],
+  ] as const) {
+    const spans = receiver.trace(id);
+    expect(chain(spans)).toEqual(STEPS);
+    // Each step is the parent of the next one.
+    expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([
+      parent,
+      ...spans.slice(0, -1).map(({ spanId }) => spanId),
+    ]);
+    const [request, , , , insert] = spans;
+    expect(request?.attributes).toMatchObject({
+      ...{ 'http.route': '/v1/track', 'http.response.status_code': 200 },
+      ...{ 'ravand.trace': id.slice(-16), 'ravand.account_id': account.accountId },
+    });
+    expect(insert?.attributes).toMatchObject({
+      ...{ 'db.system.name': 'clickhouse', 'ravand.insert_token': expect.any(String) as string },
+    });
+    for (const { startNs, endNs, status } of spans) {
+      expect(endNs >= startNs).toBe(true);
+      expect(status).toBe(0);
+    }
+  }
+  expect(new Set(receiver.spans.map(({ traceId: id }) => id))).toEqual(new Set([traceId, ownId]));
+  expect(JSON.stringify(receiver.spans.map(({ attributes }) => attributes))).not.toContain('user-');
+});
+
+const STEPS = [
+  'ravand-ingest-gateway: POST /v1/track',
+  'ravand-ingest-gateway: publish events.raw',
+  'ravand-normaliser: normaliser process',
+  'ravand-events-sink: events-sink process',
+  'ravand-events-sink: INSERT events',
+];
