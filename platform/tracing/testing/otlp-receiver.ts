@@ -134,11 +134,15 @@ export class OtlpReceiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The spans of one trace, in the order they began. */
+  /** The spans of one trace, each before those that it is the parent of. */
   trace(traceId: string): ReceivedSpan[] {
-    return this.spans
-      .filter((span) => span.traceId === traceId)
-      .sort((a, b) => Number(a.startNs - b.startNs));
+    const spans = this.spans.filter((span) => span.traceId === traceId);
+    const ids = new Set(spans.map(({ spanId }) => spanId));
+    const below = (span: ReceivedSpan): ReceivedSpan[] => [
+      span,
+      ...spans.filter(({ parentSpanId }) => parentSpanId === span.spanId).flatMap(below),
+    ];
+    return spans.filter(({ parentSpanId }) => !ids.has(parentSpanId)).flatMap(below);
   }
 
   close(): void {
