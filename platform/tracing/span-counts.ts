@@ -6,10 +6,8 @@ export const spanCounts = { exported: 0, dropped: { queue_full: 0, export_failed
 
 /** Exposes the counts, also while traces are off. */
 export function exposeSpanCounts(registry: Registry): void {
-  const exported: MetricName = 'ravand_trace_spans_exported_total';
-  const dropped: MetricName = 'ravand_trace_spans_dropped_total';
   new Counter({
-    name: exported,
+    name: 'ravand_trace_spans_exported_total' satisfies MetricName,
     help: 'Spans of traces that the collector accepted.',
     registers: [registry],
     collect() {
@@ -18,7 +16,7 @@ export function exposeSpanCounts(registry: Registry): void {
     },
   });
   new Counter({
-    name: dropped,
+    name: 'ravand_trace_spans_dropped_total' satisfies MetricName,
     help: 'Spans of traces that were dropped: too many waited (queue_full), or the collector did not take them (export_failed).',
     labelNames: ['reason'],
     registers: [registry],
