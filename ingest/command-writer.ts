@@ -5,6 +5,8 @@ import { truncateBytes } from '../events/bytes.ts';
 import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
 import type { Principal } from './account.ts';
 import type { LogRecord } from './log-record.ts';
+import { currentSpan } from '../platform/tracing/request-span.ts';
+import { traceCommand } from './trace-publish.ts';
 import { channelCommandCodec } from '../schemas/codec.ts';
 import type { ChannelCommand } from '../schemas/records.ts';
 import { CHANNEL_PARTITIONS, TOPIC } from '../schemas/topology.ts';
@@ -86,7 +88,10 @@ export class CommandWriter {
       events: 0,
       ...(onSpooled ? { onSpooled: () => onSpooled(command) } : {}),
     };
+    const request = currentSpan();
+    const publishing = request && traceCommand(request, record);
     const isDurable = (await this.#ports.publish([record])).length === 0;
+    publishing?.end({}, isDurable ? undefined : 'the command is not durable');
     if (!isDurable) counted.refused++;
     return isDurable;
   }

@@ -7,6 +7,7 @@ import type { LogRecord } from './log-record.ts';
 import { outcomeRecord, type EventCounts } from './outcome-record.ts';
 import { rawRecords, type EventBytes, type RawRecordOf, type StoredEvent } from './raw-records.ts';
 import { TOPIC } from '../schemas/topology.ts';
+import { currentSpan } from '../platform/tracing/request-span.ts';
 import type { RequestFacts } from './request.ts';
 import { tracePublish } from './trace-publish.ts';
 
@@ -101,7 +102,8 @@ export class EventWriter<C extends Claimed = Claimed> {
       const outcome = { ...counts, counts: decided.counts, balance };
       records.push(this.#outcome(request, outcome, partitions));
     }
-    const publishing = request.span && tracePublish(request.span, raw);
+    const tracedRequest = request.span ?? currentSpan();
+    const publishing = tracedRequest && tracePublish(tracedRequest, raw);
     const refused = records.length === 0 ? [] : await ports.publish(records);
     publishing?.end({}, refused.length === 0 ? undefined : 'some records are not durable');
     if (refused.length === 0) {

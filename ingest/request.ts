@@ -16,7 +16,7 @@ export interface RequestFacts {
   userAgent: string;
   origin: string;
   trace: string;
-  /** Of a sampled request. */
+  /** Of a sampled request that the fast path serves; of others it is currentSpan(). */
   span?: Span;
 }
 

@@ -1,6 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Merges } from '../../audiences/people-sql.ts';
+import { CLICKHOUSE_QUERY } from '../../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
+import { inStep } from '../../platform/tracing/request-span.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
@@ -84,19 +86,21 @@ async function readRows(
   { sql, params }: CompiledQuery,
 ): Promise<{ rows: unknown[]; measured: Measured }> {
   const startedAt = performance.now();
-  const result = await client.query({
-    query: sql,
-    query_params: params,
-    format: 'JSON',
-    use_multipart_params_auto: true,
-    clickhouse_settings: {
-      output_format_json_quote_64bit_integers: 0,
-      cancel_http_readonly_queries_on_client_close: 1,
-      max_execution_time: MAX_SECONDS,
-    },
-    ...(signal ? { abort_signal: signal } : {}),
+  const { data, statistics } = await inStep(CLICKHOUSE_QUERY, async () => {
+    const result = await client.query({
+      query: sql,
+      query_params: params,
+      format: 'JSON',
+      use_multipart_params_auto: true,
+      clickhouse_settings: {
+        output_format_json_quote_64bit_integers: 0,
+        cancel_http_readonly_queries_on_client_close: 1,
+        max_execution_time: MAX_SECONDS,
+      },
+      ...(signal ? { abort_signal: signal } : {}),
+    });
+    return await result.json();
   });
-  const { data, statistics } = await result.json();
   return {
     rows: data,
     measured: {

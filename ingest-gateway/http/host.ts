@@ -8,8 +8,10 @@ import {
 } from '../../platform/http/broken-request.ts';
 import type { ClientClock } from '../../platform/http/client-clock.ts';
 import { HttpConnections } from '../../platform/http/http-connections.ts';
-import { traceIn } from '../../platform/http/trace.ts';
+import { TRACE_HEADER, TRACEPARENT_HEADER, traceIn } from '../../platform/http/trace.ts';
 import type { Turns } from '../../platform/http/turns.ts';
+import { inRequestSpan } from '../../platform/tracing/request-span.ts';
+import { tracing } from '../../platform/tracing/spans.ts';
 import type { OpenConnections, WaitingConnections } from './connection-limit.ts';
 import { discard } from './discard.ts';
 import { renderFailure } from './render.ts';
@@ -118,10 +120,18 @@ export function createHost(options: HostOptions): FastifyInstance {
       url: path,
       handler: (request, reply) => {
         reply.hijack();
-        return serve(request.params as Record<string, string | undefined>, {
-          request: request.raw,
-          response: reply.raw,
-        });
+        const { raw } = request;
+        const exchange = { request: raw, response: reply.raw };
+        const params = request.params as Record<string, string | undefined>;
+        if (!tracing()) return serve(params, exchange);
+        const trace = traceIn(raw.headers);
+        // The route reads it again: a request has one trace.
+        raw.headers[TRACE_HEADER] = trace;
+        return inRequestSpan(
+          { method, route: path, trace, traceparent: raw.headers[TRACEPARENT_HEADER] },
+          () => serve(params, exchange),
+          () => (reply.raw.headersSent ? reply.raw.statusCode : undefined),
+        );
       },
     });
   }

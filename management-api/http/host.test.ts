@@ -1,10 +1,12 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../platform/log.ts';
 import { buildApp } from '../app.ts';
 import type { StoredKey } from '../auth/decide.ts';
 import { AccountBusy } from '../../account-api/limits/account-slots.ts';
 import { OpenRequests } from '../../account-api/limits/open-requests.ts';
 import { decideFeatures } from '../../account-api/features.ts';
+import { setTracing } from '../../platform/tracing/spans.ts';
+import { recordedTracing } from '../../platform/tracing/testing/recorded-tracing.ts';
 import type { Services } from '../services.ts';
 
 const KEY: StoredKey = {
@@ -272,4 +274,21 @@ describe('every answer', () => {
     expect((await funnel(JSON.stringify(FUNNEL) + ' '.repeat(room + 1))).statusCode).toBe(400);
     expect((await funnel('')).statusCode).toBe(400);
   });
+});
+
+it('a sampled request has a span by the pattern of its route, and says what it was answered', async () => {
+  const { lines, tracing } = recordedTracing();
+  setTracing(tracing);
+  onTestFinished(() => setTracing(undefined));
+  const { app, funnel } = build();
+  expect((await funnel(FUNNEL, { traceparent: 'client' })).statusCode).toBe(200);
+  await app.inject({
+    ...{ method: 'GET', url: '/v1/segments/12345' },
+    headers: { 'x-service-key': 'sk_svc_x', traceparent: 'other' },
+  });
+  expect(lines).toEqual([
+    ...['begin client POST /v1/reports/funnel', 'end client POST /v1/reports/funnel 200'],
+    'begin other GET /v1/segments/{id}',
+    'end other GET /v1/segments/{id} 503: it was answered with our fault',
+  ]);
 });

@@ -27,7 +27,8 @@ const messagesTo = (...targets: Target[]): ProviderMessage[] =>
 
 async function deliverTo(answers: readonly ProviderAnswer[]) {
   const left = [...answers];
-  const provider = { send: () => Promise.resolve(left.shift() ?? accepted()) };
+  const send = () => Promise.resolve(left.shift() ?? accepted());
+  const provider = { channel: 'push', name: 'fcm', send } as const;
   const messages = messagesTo(...answers.map((_, at) => target(`d${at}`)));
   return deliver(provider, messages, { signal: new AbortController().signal });
 }

@@ -1,4 +1,5 @@
 import type { Provider, ProviderMessage, Target } from '../providers/provider.ts';
+import { inStep } from '../../platform/tracing/request-span.ts';
 import { decideDelivery, type DeliveryStatus } from './decide-delivery.ts';
 
 /** A target that will never work, and what the provider said. */
@@ -21,8 +22,23 @@ const NONE: readonly DeadTarget[] = [];
  * Never rejects; ends when the provider's calls do.
  * @param messages one of each target; not empty
  */
-export async function deliver(
-  provider: Pick<Provider, 'send'>,
+export function deliver(
+  provider: ProviderPort,
+  messages: readonly ProviderMessage[],
+  options: { signal: AbortSignal },
+): Promise<Delivery> {
+  const step = {
+    name: `send ${provider.channel}`,
+    kind: 'client',
+    attributes: { 'ravand.provider': provider.name, 'ravand.targets': messages.length },
+  } as const;
+  return inStep(step, () => handOver(provider, messages, options));
+}
+
+type ProviderPort = Pick<Provider, 'channel' | 'name' | 'send'>;
+
+async function handOver(
+  provider: ProviderPort,
   messages: readonly ProviderMessage[],
   options: { signal: AbortSignal },
 ): Promise<Delivery> {

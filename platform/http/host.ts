@@ -2,7 +2,8 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerBrokenRequest } from './broken-request.ts';
 import { HttpConnections, type ClientLimits } from './http-connections.ts';
-import { TRACE_HEADER, traceIn } from './trace.ts';
+import { inRequestSpan } from '../tracing/request-span.ts';
+import { TRACE_HEADER, TRACEPARENT_HEADER, traceIn } from './trace.ts';
 
 /**
  * Time for a head, ms (management 8.4), and for a body: 15 s without a byte, five minutes in all.
@@ -121,15 +122,19 @@ function addRoute(host: FastifyInstance, { methods, path, serve }: HostRoute): v
     method: [...methods],
     url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
     handler: async (request, reply) => {
-      const answer = await serve({
-        message: request.raw,
-        response: reply.raw,
-        method: request.method,
-        url: request.raw.url ?? '',
-        params: request.params as Record<string, string>,
-        now: Date.now(),
-        trace: traceOfReply(reply),
-      });
+      const { method, raw: message } = request;
+      const trace = traceOfReply(reply);
+      const traceparent = message.headers[TRACEPARENT_HEADER];
+      const answer = await inRequestSpan(
+        { method, route: path, trace, traceparent },
+        () =>
+          serve({
+            ...{ message, response: reply.raw, method, trace, now: Date.now() },
+            url: message.url ?? '',
+            params: request.params as Record<string, string>,
+          }),
+        (served) => served?.status,
+      );
       if (answer === undefined || reply.raw.destroyed) return reply.hijack();
       return send(reply, answer);
     },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { setTracing, type Span, type Tracing } from '../tracing/spans.ts';
+import { setTracing } from '../tracing/spans.ts';
+import { recordedTracing } from '../tracing/testing/recorded-tracing.ts';
 import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
 import { traceHeaders, traceparentsOf } from './record-headers.ts';
 import { spansOf, traced, tracedStep } from './traced-task.ts';
@@ -7,22 +8,6 @@ import { spansOf, traced, tracedStep } from './traced-task.ts';
 afterEach(() => setTracing(undefined));
 
 const OF = { group: 'normaliser', topic: 'events.raw', partition: 3 };
-
-/** Writes down what begins and ends. */
-function recordedTracing(): { lines: string[]; tracing: Tracing } {
-  const lines: string[] = [];
-  const span = (id: string): Span => {
-    lines.push(`begin ${id}`);
-    return {
-      traceparent: id,
-      child: (name) => span(`${id} > ${name}`),
-      end: (_attributes, problem) => void lines.push(`end ${id}${problem ? `: ${problem}` : ''}`),
-    };
-  };
-  const continued = (traceparent: string, name: string) =>
-    traceparent === 'bad' ? undefined : span(`${traceparent} ${name}`);
-  return { lines, tracing: { request: () => undefined, continued } };
-}
 
 function message(offset: number, ...traceparents: string[]): ConsumedMessage {
   return {

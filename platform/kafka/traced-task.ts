@@ -1,3 +1,4 @@
+import { ended } from '../tracing/ended.ts';
 import { tracing, type Attributes, type Span } from '../tracing/spans.ts';
 import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
 import { traceparentsOf } from './record-headers.ts';
@@ -61,15 +62,4 @@ export async function tracedStep<T>(
     spansOf(record).map((span) => span.child(step.name, 'client', attributes)),
   );
   return ended(begun, work);
-}
-
-async function ended<T>(begun: readonly Span[], work: () => Promise<T>): Promise<T> {
-  let problem: string | undefined = 'it was interrupted';
-  try {
-    const result = await work();
-    problem = undefined;
-    return result;
-  } finally {
-    for (const span of begun) span.end({}, problem);
-  }
 }

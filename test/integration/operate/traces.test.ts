@@ -17,6 +17,8 @@ import {
   rows,
   type TestAccount,
 } from '../../support/stack.ts';
+import { createConnection, hostedHeaders, sealingKey } from '../../support/webhooks/connection.ts';
+import { deliveryText, order } from '../../support/webhooks/hosted-payloads.ts';
 
 const PARENT = '00f067aa0ba902b7';
 const REPLACED = [
@@ -33,7 +35,7 @@ const processes: ServiceProcess[] = [];
 beforeAll(async () => {
   receiver = await OtlpReceiver.start();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, TRACES_SAMPLED_PERCENT: '100' };
-  gateway = await GatewayProcess.create(env);
+  gateway = await GatewayProcess.create({ ...env, SEALING_KEY: sealingKey() });
   account = await createAccount('traces');
   for (const [name] of REPLACED) await ravand('stop', name);
   for (const [name, script] of REPLACED)
@@ -50,6 +52,8 @@ afterAll(async () => {
   await gateway.remove();
   receiver.close();
 });
+
+const sampled = (traceId: string) => `00-${traceId}-${PARENT}-01`;
 
 /** Sends an event; answers the X-Service-Trace of its request. */
 async function send(url: string, event: string, traceparent?: string): Promise<string> {
@@ -69,11 +73,11 @@ const chain = (spans: readonly ReceivedSpan[]) =>
 it('a sampled event has spans from its request to the insert of its row, and others have none', async () => {
   const traceId = randomBytes(16).toString('hex');
   const [unsampled, untraced] = [randomBytes(16), randomBytes(16)].map((id) => id.toString('hex'));
-  await send(gateway.url, 'asked', `00-${traceId}-${PARENT}-01`);
+  await send(gateway.url, 'asked', sampled(traceId));
   const own = await send(gateway.url, 'own');
   await send(gateway.url, 'unsampled', `00-${unsampled ?? ''}-${PARENT}-00`);
   // The gateway of the stack makes no traces, whatever clients ask for.
-  await send(readyStack().ingest_url, 'untraced', `00-${untraced ?? ''}-${PARENT}-01`);
+  await send(readyStack().ingest_url, 'untraced', sampled(untraced ?? ''));
 
   const client = clickhouse(readyStack());
   const stored = await eventually(
@@ -109,11 +113,7 @@ it('a sampled event has spans from its request to the insert of its row, and oth
   ] as const) {
     const spans = receiver.trace(id);
     expect(chain(spans)).toEqual(STEPS);
-    // Each step is the parent of the next one.
-    expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([
-      parent,
-      ...spans.slice(0, -1).map(({ spanId }) => spanId),
-    ]);
+    expectChain(spans, parent);
     const [request, , , , insert] = spans;
     expect(request?.attributes).toMatchObject({
       ...{ 'http.route': '/v1/track', 'http.response.status_code': 200 },
@@ -131,10 +131,66 @@ it('a sampled event has spans from its request to the insert of its row, and oth
   expect(JSON.stringify(receiver.spans.map(({ attributes }) => attributes))).not.toContain('user-');
 });
 
-const STEPS = [
-  'ravand-ingest-gateway: POST /v1/track',
+it('a delivery of a webhook has the same steps, and a registration ends in the log of commands', async () => {
+  const secret = 'whsec-traces';
+  const source = 'hosted_storefront';
+  const { accountId } = account;
+  const { token } = await createConnection({ accountId, source, secret });
+  const [delivery, registration] = [randomBytes(16), randomBytes(16)].map((id) =>
+    id.toString('hex'),
+  ) as [string, string];
+  const body = deliveryText(order(new Date()));
+  const delivered = await fetch(`${gateway.url}/v1/hooks/${source}/${token}`, {
+    ...{ method: 'POST', body },
+    headers: {
+      ...hostedHeaders('orders/create', body, secret),
+      traceparent: sampled(delivery),
+    },
+  });
+  expect(delivered.status).toBe(200);
+  expect(delivered.headers.get('x-service-trace')).toBe(delivery.slice(-16));
+  const device = { device_id: 'd', user_id: 'user-d', platform: 'ios', push_token: 'token-of-d' };
+  const registered = await post(`${gateway.url}/v1/devices`, account.writeKey, device, {
+    traceparent: sampled(registration),
+  });
+  expect(registered.status).toBe(200);
+
+  const steps = stepsOf('POST /v1/hooks/:source/:token');
+  const command = [
+    'ravand-ingest-gateway: POST /v1/devices',
+    'ravand-ingest-gateway: publish channel.commands',
+  ];
+  for (const [id, expected] of [
+    [delivery, steps],
+    [registration, command],
+  ] as const) {
+    const spans = await eventually(
+      { ms: 60_000, every: 100, waitingFor: 'the spans of the request' },
+      () => {
+        const found = receiver.trace(id);
+        return Promise.resolve(found.length >= expected.length ? found : undefined);
+      },
+    );
+    expect(chain(spans)).toEqual(expected);
+    expectChain(spans, PARENT);
+  }
+  const said = JSON.stringify(receiver.spans.map(({ name, attributes }) => [name, attributes]));
+  for (const secrets of [token, 'user-d', 'token-of-d']) expect(said).not.toContain(secrets);
+});
+
+/** Each step is the parent of the next one. */
+function expectChain(spans: readonly ReceivedSpan[], first: string): void {
+  expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([
+    first,
+    ...spans.slice(0, -1).map(({ spanId }) => spanId),
+  ]);
+}
+
+const stepsOf = (request: string) => [
+  `ravand-ingest-gateway: ${request}`,
   'ravand-ingest-gateway: publish events.raw',
   'ravand-normaliser: normaliser process',
   'ravand-events-sink: events-sink process',
   'ravand-events-sink: INSERT events',
 ];
+const STEPS = stepsOf('POST /v1/track');
