@@ -174,8 +174,8 @@ it('a delivery of a webhook has the same steps, and a registration ends in the l
     expect(chain(spans)).toEqual(expected);
     expectChain(spans, PARENT);
   }
-  const said = JSON.stringify(receiver.spans.map(({ name, attributes }) => [name, attributes]));
-  for (const secrets of [token, 'user-d', 'token-of-d']) expect(said).not.toContain(secrets);
+  const sent = JSON.stringify(receiver.spans.map(({ name, attributes }) => [name, attributes]));
+  for (const secrets of [token, 'user-d', 'token-of-d']) expect(sent).not.toContain(secrets);
 });
 
 /** Each step is the parent of the next one. */
