@@ -35,7 +35,11 @@ const processes: ServiceProcess[] = [];
 beforeAll(async () => {
   receiver = await OtlpReceiver.start();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, TRACES_SAMPLED_PERCENT: '100' };
-  gateway = await GatewayProcess.create({ ...env, SEALING_KEY: sealingKey() });
+  gateway = await GatewayProcess.create({
+    ...env,
+    SEALING_KEY: sealingKey(),
+    PUSH_ENABLED: 'true',
+  });
   account = await createAccount('traces');
   for (const [name] of REPLACED) await ravand('stop', name);
   for (const [name, script] of REPLACED)
@@ -85,7 +89,7 @@ it('a sampled event has spans from its request to the insert of its row, and oth
     async () => {
       const found = await rows<{ event: string; trace: string }>(
         client,
-        `SELECT event, trace FROM events WHERE account_id = ${account.accountId} ORDER BY event`,
+        `SELECT event, _trace AS trace FROM events WHERE account_id = ${account.accountId} ORDER BY event`,
       );
       return found.length === 4 ? found : undefined;
     },
