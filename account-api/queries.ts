@@ -10,7 +10,9 @@ import type { querySettings } from './settings.ts';
 import type { clickhouseSettings } from '../platform/settings-common.ts';
 import type { SettingsOf } from '../platform/settings.ts';
 import { qualityQuery } from './quality/queries.ts';
-import { clickhouseReports } from './reports/run.ts';
+import { cachedRows } from './reports/cache/cached-rows.ts';
+import { KeptAnswers, type KeptLimits } from './reports/cache/kept-answers.ts';
+import { readReport, reportsOver, type RowsOf } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
 import type { Services } from './services.ts';
 import { readRows } from '../platform/clickhouse/rows.ts';
@@ -23,6 +25,13 @@ import { queryLimits } from '../platform/clickhouse/query-limits.ts';
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };
 const KILL_SOCKETS = 4;
+/** Answers of reports that this process keeps. */
+const KEPT: KeptLimits = {
+  answer: 512 * 1024,
+  perAccount: 4 * 2 ** 20,
+  total: 32 * 2 ** 20,
+  maxAgeMs: 3_600_000,
+};
 
 /** What a query of a job needs; each kind of job has a client of its own. */
 export interface JobQuery {
@@ -105,7 +114,7 @@ export function connectQueries(options: Options): Queries {
   const byRank = Array.from({ length: config.MAX_QUERIES_PER_ACCOUNT }, (_, at) => {
     const client = limited(reports, at + 1);
     const count = audienceCounter({ client, mergesOf });
-    return { ...clickhouseReports(client), count, countPeople: peopleCounter(client), client };
+    return { count, countPeople: peopleCounter(client), client };
   });
   const ranked = (rank: number) => {
     const found = byRank[rank - 1];
@@ -113,14 +122,20 @@ export function connectQueries(options: Options): Queries {
     return found;
   };
 
+  const readFew: RunRows = (query, turn) =>
+    readSlots.run(turn, () => readRows({ client: reading, ...query, signal: turn.signal }));
+  const cached = cachedRows({
+    kept: new KeptAnswers(KEPT, Date.now),
+    ...{ readFew, log, now: Date.now },
+  });
+  const rowsOf: RowsOf = ({ reads, ...statement }) => {
+    const run = () => slots.run(statement, (rank) => readReport(ranked(rank).client, statement));
+    // on a cluster each replica has parts of its own
+    return reads && config.CLICKHOUSE_CLUSTER === '' ? cached({ ...statement, reads }, run) : run();
+  };
+
   return {
-    reports: {
-      funnel: (query) => slots.run(turnOf(query), (rank) => ranked(rank).funnel(query)),
-      retention: (query) => slots.run(turnOf(query), (rank) => ranked(rank).retention(query)),
-      trends: (query) => slots.run(turnOf(query), (rank) => ranked(rank).trends(query)),
-      paths: (query) => slots.run(turnOf(query), (rank) => ranked(rank).paths(query)),
-      people: (query) => slots.run(turnOf(query), (rank) => ranked(rank).people(query)),
-    },
+    reports: reportsOver(rowsOf),
     countAudience: (run) => slots.run(run, (rank) => ranked(rank).count(run)),
     countPeople: (query) => slots.run(query, (rank) => ranked(rank).countPeople(query)),
     schema: {
@@ -129,8 +144,7 @@ export function connectQueries(options: Options): Queries {
     },
     readQuality: (query) => readSlots.run(query, () => readQuality(query)),
     mergesOf,
-    readFew: (query, turn) =>
-      readSlots.run(turn, () => readRows({ client: reading, ...query, signal: turn.signal })),
+    readFew,
     readMany: (query, turn) =>
       slots.run(turn, (rank) =>
         readRows({ client: ranked(rank).client, ...query, signal: turn.signal }),
@@ -140,10 +154,6 @@ export function connectQueries(options: Options): Queries {
       await Promise.all([killer, reads, reports].map((client) => client.close()));
     },
   };
-}
-
-function turnOf({ accountId, signal }: { accountId: number; signal?: AbortSignal }) {
-  return { accountId, signal: signal ?? new AbortController().signal };
 }
 
 function measure(

@@ -158,7 +158,11 @@ export async function answerReport<Request extends Omit<ReportConditions, 'selec
     ]);
     const merges = await services.mergesOf(accountId, request.signal);
     return answer(
-      await run({ accountId, request: parsed.request, freshUntil, merges, signal: request.signal }),
+      await run({
+        ...{ accountId, request: parsed.request, freshUntil, merges },
+        readsTraits: traits,
+        signal: request.signal,
+      }),
     );
   } catch (error) {
     if (error instanceof AccountBusy) return rejectBusy();

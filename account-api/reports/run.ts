@@ -3,6 +3,15 @@ import type { Merges } from '../../audiences/people-sql.ts';
 import { CLICKHOUSE_QUERY } from '../../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { inStep } from '../../platform/tracing/request-span.ts';
+import type { ReportRows } from './cache/cached-rows.ts';
+import {
+  funnelReads,
+  pathsReads,
+  retentionReads,
+  trendsReads,
+  type ReportReads,
+} from './cache/reads.ts';
+import { PLANNING } from './planning.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
@@ -34,8 +43,22 @@ export interface ReportQuery<Request> {
    */
   freshUntil: number;
   merges: Merges;
+  /** A condition or the breakdown reads a trait; assumed where it is absent. */
+  readsTraits?: boolean;
   signal?: AbortSignal;
 }
+
+/** The statement of a report, and what decides its rows; undefined: they are never kept. */
+export interface ReportStatement {
+  accountId: number;
+  merges: Merges;
+  compiled: CompiledQuery;
+  reads: ReportReads | undefined;
+  signal: AbortSignal;
+}
+
+/** Runs the statement of a report, or knows its rows. */
+export type RowsOf = (statement: ReportStatement) => Promise<ReportRows>;
 
 /**
  * Each report is one query. Rejects with the client's error: unreachable, timeout, memory, abort.
@@ -49,43 +72,63 @@ export interface RunReports {
   people(query: ReportQuery<PeopleRequest>): Promise<{ people: PersonRow[]; meta: ReportMeta }>;
 }
 
+/** Reports whose statements run in ClickHouse each time. */
 export function clickhouseReports(client: ClickHouseClient): RunReports {
+  return reportsOver((statement) => readReport(client, statement));
+}
+
+export function reportsOver(rowsOf: RowsOf): RunReports {
+  const read = async <Row>(
+    { accountId, merges, freshUntil, readsTraits, signal }: ReportQuery<unknown>,
+    {
+      compiled,
+      reads,
+    }: { compiled: CompiledQuery; reads: Omit<ReportReads, 'profiles'> | undefined },
+  ): Promise<{ rows: Row[]; measured: Measured }> => {
+    const startedAt = performance.now();
+    const { rows, rowsRead } = await rowsOf({
+      ...{ accountId, merges, compiled },
+      reads: reads && { ...reads, profiles: readsTraits ?? true },
+      signal: signal ?? new AbortController().signal,
+    });
+    const elapsedMs = performance.now() - startedAt;
+    return { rows: rows as Row[], measured: { freshUntil, rowsRead, elapsedMs } };
+  };
   return {
     async funnel(query) {
       const { request } = query;
-      const { rows, measured } = await readRows(client, query, compileFunnel(query));
-      return answerFunnel({ request, rows: rows as FunnelRow[], measured });
+      const statement = { compiled: compileFunnel(query), reads: funnelReads(request) };
+      return answerFunnel({ request, ...(await read<FunnelRow>(query, statement)) });
     },
     async retention(query) {
       const { request } = query;
-      const { rows, measured } = await readRows(client, query, compileRetention(query));
-      return answerRetention({ request, rows: rows as RetentionRow[], measured });
+      const statement = { compiled: compileRetention(query), reads: retentionReads(request) };
+      return answerRetention({ request, ...(await read<RetentionRow>(query, statement)) });
     },
     async trends(query) {
       const { request } = query;
-      const { rows, measured } = await readRows(client, query, compileTrends(query));
-      return answerTrends({ request, rows: rows as TrendsRow[], measured });
+      const statement = { compiled: compileTrends(query), reads: trendsReads(request) };
+      return answerTrends({ request, ...(await read<TrendsRow>(query, statement)) });
     },
     async paths(query) {
       const { request } = query;
-      const { rows, measured } = await readRows(client, query, compilePaths(query));
-      return answerPaths({ request, rows: rows as PathsRow[], measured });
+      const statement = { compiled: compilePaths(query), reads: pathsReads(request) };
+      return answerPaths({ request, ...(await read<PathsRow>(query, statement)) });
     },
     async people(query) {
       const { request: asked, accountId, merges } = query;
       const compiled = compilePeople({ asked, accountId, merges });
-      const { rows, measured } = await readRows(client, query, compiled);
-      return { people: rows as PersonRow[], meta: reportMeta(measured, false) };
+      // names of people stay in no memory
+      const { rows, measured } = await read<PersonRow>(query, { compiled, reads: undefined });
+      return { people: rows, meta: reportMeta(measured, false) };
     },
   };
 }
 
-async function readRows(
+export async function readReport(
   client: ClickHouseClient,
-  { freshUntil, signal }: ReportQuery<unknown>,
-  { sql, params }: CompiledQuery,
-): Promise<{ rows: unknown[]; measured: Measured }> {
-  const startedAt = performance.now();
+  { compiled: { sql, params }, signal }: Pick<ReportStatement, 'compiled' | 'signal'>,
+): Promise<ReportRows> {
   const { data, statistics } = await inStep(CLICKHOUSE_QUERY, async () => {
     const result = await client.query({
       query: sql,
@@ -93,20 +136,14 @@ async function readRows(
       format: 'JSON',
       use_multipart_params_auto: true,
       clickhouse_settings: {
+        ...PLANNING,
         output_format_json_quote_64bit_integers: 0,
         cancel_http_readonly_queries_on_client_close: 1,
         max_execution_time: MAX_SECONDS,
       },
-      ...(signal ? { abort_signal: signal } : {}),
+      abort_signal: signal,
     });
     return await result.json();
   });
-  return {
-    rows: data,
-    measured: {
-      freshUntil,
-      rowsRead: statistics?.rows_read ?? 0,
-      elapsedMs: performance.now() - startedAt,
-    },
-  };
+  return { rows: data, rowsRead: statistics?.rows_read ?? 0 };
 }

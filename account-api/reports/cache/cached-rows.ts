@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import type { Merges } from '../../../audiences/people-sql.ts';
+import { AccountBusy } from '../../limits/account-slots.ts';
+import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
+import type { Log } from '../../../platform/log.ts';
+import {
+  changeBetween,
+  holdSameRows,
+  partsOfChangedMonths,
+  type PartCounts,
+} from './compare-states.ts';
+import {
+  compilePartCounts,
+  compileState,
+  compileTables,
+  readState,
+  tablesIn,
+  type ReadState,
+  type StateRow,
+} from './data-state.ts';
+import type { KeptAnswer, KeptAnswers } from './kept-answers.ts';
+import type { ReportReads } from './reads.ts';
+
+/** Parts whose rows are counted for one report; where more changed, the report runs again. */
+const MAX_COUNTED_PARTS = 500;
+/** Warnings about a cache that cannot be used, ms between them. */
+const WARN_EVERY_MS = 600_000;
+
+/** The rows of a statement, and how many rows of tables were read for them now. */
+export interface ReportRows {
+  rows: unknown[];
+  rowsRead: number;
+}
+
+export interface CachedQuery {
+  accountId: number;
+  merges: Merges;
+  compiled: CompiledQuery;
+  reads: ReportReads;
+  signal: AbortSignal;
+}
+
+interface Cache {
+  kept: KeptAnswers;
+  /** Rows of a statement that takes milliseconds. */
+  readFew: <Row>(
+    compiled: CompiledQuery,
+    turn: { accountId: number; signal: AbortSignal },
+  ) => Promise<Row[]>;
+  log: Log;
+  now: () => number;
+}
+
+/**
+ * The rows of a report: those of an earlier request where nothing has changed since that could
+ * change them, and otherwise those of `run`. The key is the statement with its parameters, so a
+ * request is the same when it compiles to the same question. docs/decisions/0013-report-cache.md
+ * says what is compared, and why it is exact.
+ */
+export function cachedRows({ kept, readFew, log, now }: Cache) {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+
+  const stateOf = async (query: CachedQuery): Promise<ReadState | undefined> => {
+    const { accountId, reads, signal } = query;
+    try {
+      const compiled = compileState({ accountId, reads, now: now() });
+      return readState(await readFew(compiled, { accountId, signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AccountBusy) && now() - warnedAt >= WARN_EVERY_MS) {
+        warnedAt = now();
+        log.warn(
+          { err: error, code: 'report_cache_unavailable' },
+          'the state of the tables cannot be read; reports run without their cache',
+        );
+      }
+      return undefined;
+    }
+  };
+
+  /**
+   * A rebuild may exchange the tables between the state and the report. Later states show it, unless
+   * it was undone by then.
+   */
+  const tablesOf = async ({ accountId, signal }: CachedQuery): Promise<string | undefined> =>
+    readFew<StateRow>(compileTables(), { accountId, signal }).then(tablesIn, () => undefined);
+
+  /** Undefined: not counted. */
+  const countsOf = async (
+    { accountId, reads, signal }: CachedQuery,
+    parts: readonly string[],
+  ): Promise<PartCounts | undefined> => {
+    if (reads.events === undefined || parts.length > MAX_COUNTED_PARTS) return undefined;
+    if (parts.length === 0) return new Map();
+    try {
+      const compiled = compilePartCounts({ accountId, reads, parts });
+      const rows = await readFew<{ part: string; rows: number }>(compiled, { accountId, signal });
+      const found = new Map(rows.map((row) => [row.part, row.rows]));
+      return new Map(parts.map((part) => [part, found.get(part) ?? 0]));
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  };
+
+  /** Counts of parts that exist before and after: one that a merge ended meanwhile counts nothing. */
+  const countsOfLive = async (
+    query: CachedQuery,
+    parts: readonly string[],
+  ): Promise<PartCounts | undefined> => {
+    const counts = await countsOf(query, parts);
+    if (!counts || counts.size === 0) return counts;
+    const live = new Set((await stateOf(query))?.state.parts);
+    return new Map([...counts].filter(([part]) => live.has(part)));
+  };
+
+  return async (query: CachedQuery, run: () => Promise<ReportRows>): Promise<ReportRows> => {
+    const { accountId, merges, compiled } = query;
+    const found = await stateOf(query);
+    if (found?.hasNeeded === false) return { rows: [], rowsRead: 0 };
+    // merges were read before the state: the statement must fit the aliases that it states
+    if (!found?.isComparable || found.hasAliases !== (merges === 'table')) return run();
+    const key = keyOf(compiled);
+    const { state } = found;
+    const earlier = kept.get(key);
+    const change = earlier && changeBetween(earlier.state, state);
+    let counts: PartCounts = new Map();
+    if (earlier && change?.kind === 'none') return rowsOf(earlier);
+    if (earlier && change?.kind === 'parts') {
+      const known = change.gone.every((part) => earlier.counts.has(part));
+      const wanted = known ? change.added : partsOfChangedMonths(state.parts, change);
+      const counted = await countsOfLive(query, wanted);
+      counts = new Map([...earlier.counts, ...(counted ?? [])]);
+      const isSame = holdSameRows(change, counts);
+      const present = new Set(state.parts);
+      counts = new Map([...counts].filter(([part]) => present.has(part)));
+      if (isSame) {
+        const answer = { ...earlier, state, counts };
+        kept.set(key, { accountId, answer });
+        return rowsOf(answer);
+      }
+    }
+    const ranAt = now();
+    const result = await run();
+    if ((await tablesOf(query)) === state.tables)
+      kept.set(key, {
+        accountId,
+        answer: { ranAt, rows: JSON.stringify(result.rows), state, counts },
+      });
+    return result;
+  };
+}
+
+function rowsOf({ rows }: KeptAnswer): ReportRows {
+  return { rows: JSON.parse(rows) as unknown[], rowsRead: 0 };
+}
+
+function keyOf({ sql, params }: CompiledQuery): string {
+  return createHash('sha256')
+    .update(JSON.stringify([sql, params]))
+    .digest('base64');
+}

@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { cachedRows } from '../../../account-api/reports/cache/cached-rows.ts';
+import { KeptAnswers } from '../../../account-api/reports/cache/kept-answers.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { parsePaths } from '../../../account-api/reports/paths/request.ts';
+import type { Parsed } from '../../../account-api/reports/report-problem.ts';
+import { parseRetention } from '../../../account-api/reports/retention/request.ts';
+import {
+  readReport,
+  reportsOver,
+  type ReportQuery,
+  type RunReports,
+} from '../../../account-api/reports/run.ts';
+import { parseTrends } from '../../../account-api/reports/trends/request.ts';
+import { mergesOf } from '../../../audiences/people-sql.ts';
+import { readRows } from '../../../platform/clickhouse/rows.ts';
+import { createLog } from '../../../platform/log.ts';
+import { eventually, FULL } from '../../support/stack.ts';
+import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { storedEvent } from './arbitraries.ts';
+
+const DDL = [
+  'projections/events/ddl/0001_events.sql',
+  'projections/profiles/ddl/0003_profiles.sql',
+  'projections/identities/ddl/0004_identities_flat.sql',
+  'projections/profiles/ddl/0005_people.sql',
+];
+const DAY = 86_400_000;
+const [MINE, OTHERS] = [1, 2];
+/** Two closed months and a part of a third. */
+const START = Date.UTC(2026, 6, 1);
+const RANGE = { from: '2026-07-01', to: '2026-09-10', timezone: 'UTC' };
+const [a, b, c] = [{ event: 'a' }, { event: 'b' }, { event: 'c' }];
+const gold = { trait: 'plan', op: 'eq', value: 'gold' };
+
+type Ask = (reports: RunReports, how: Omit<ReportQuery<unknown>, 'request'>) => Promise<object>;
+function of<T>(parsed: Parsed<T>): T {
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  return parsed.request;
+}
+const funnel = (body: object, readsTraits = false): Ask => {
+  const request = of(parseFunnel({ ...RANGE, ...body }));
+  return (reports, how) => reports.funnel({ ...how, request, readsTraits });
+};
+const retention = (body: object): Ask => {
+  const request = of(parseRetention({ ...RANGE, start: a, return: b, period: 'month', ...body }));
+  return (reports, how) => reports.retention({ ...how, request, readsTraits: false });
+};
+const trends = of(parseTrends({ ...RANGE, series: [a, b], period: 'month' }));
+const paths = of(parsePaths({ ...RANGE, start: a }));
+const QUESTIONS: Ask[] = [
+  funnel({ steps: [a, b, c] }),
+  funnel({ steps: [a, { ...b, filters: [gold] }] }, true),
+  funnel({ steps: [a, b], order: 'strict', exclude: [c] }),
+  retention({ mode: 'recurring' }),
+  retention({ from: '2026-08-01', breakdown: { property: 'p' } }),
+  (reports, how) => reports.trends({ ...how, request: trends, readsTraits: false }),
+  (reports, how) => reports.paths({ ...how, request: paths, readsTraits: false }),
+];
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase('report_cache', { ddl: DDL, tables: [] });
+});
+afterAll(() => database.close());
+
+const signal = () => AbortSignal.timeout(60_000);
+const log = createLog({ part: 'test', level: 'silent' });
+
+/** A process with a cache of its own; `runs` counts the statements that it ran. */
+function openProcess() {
+  const { client } = database;
+  const cached = cachedRows({
+    kept: new KeptAnswers({ answer: 1e6, perAccount: 1e6, total: 1e6, maxAgeMs: 1e9 }, Date.now),
+    readFew: ({ sql, params }, turn) => readRows({ client, sql, params, signal: turn.signal }),
+    ...{ log, now: Date.now },
+  });
+  const process = { runs: 0, reports: undefined as RunReports | undefined };
+  process.reports = reportsOver(({ reads, ...statement }) => {
+    const run = () => {
+      process.runs++;
+      return readReport(client, statement);
+    };
+    return reads ? cached({ ...statement, reads }, run) : run();
+  });
+  return process;
+}
+
+async function answerOf(reports: RunReports | undefined, ask: Ask): Promise<unknown> {
+  if (!reports) throw new Error('no reports');
+  const merges = await mergesOf(database.client)(MINE, signal());
+  const answer: { meta?: unknown } = await ask(reports, {
+    ...{ accountId: MINE, freshUntil: START + 365 * DAY, merges, signal: signal() },
+  });
+  delete answer.meta;
+  return answer;
+}
+
+const fresh = (ask: Ask) =>
+  answerOf(
+    reportsOver((statement) => readReport(database.client, statement)),
+    ask,
+  );
+
+const command = (query: string) =>
+  database.client.command({
+    query,
+    clickhouse_settings: { mutations_sync: '2', lightweight_deletes_sync: '2' },
+  });
+
+let offset = 0;
+function insertEvents(account: number, events: { event: string; user: string; at: number }[]) {
+  return database.insert(
+    'events',
+    events.map(({ event, user, at }) => ({
+      ...eventColumns(
+        storedEvent({
+          ...{ event, user_id: user, timestamp: START + at, received_at: START + at },
+          ...{ _offset: offset++, properties: { p: user } },
+        }),
+      ),
+      account_id: account,
+    })),
+  );
+}
+
+let version = 0;
+const alias = (account: number, name: string, canonical: string) =>
+  database.insert('identities_flat', [
+    { account_id: account, name, canonical, version: ++version },
+    { account_id: account, name: canonical, canonical, version },
+  ]);
+
+/** A rebuild that lost or found rows: another table takes the place of `events`. */
+async function rebuild(lost: string) {
+  const name = `rebuilt_${randomUUID().replaceAll('-', '')}`;
+  await command(`CREATE TABLE ${name} AS events`);
+  await command(`INSERT INTO ${name} SELECT * FROM events WHERE event != '${lost}'`);
+  await command(`EXCHANGE TABLES events AND ${name}`);
+  return () => command(`EXCHANGE TABLES events AND ${name}`);
+}
+
+type Change = () => Promise<unknown>;
+const users = fc.constantFrom('u', 'v', 'w', 'x', 'y');
+const account = fc.constantFrom(MINE, MINE, OTHERS);
+const event = fc.record({
+  event: fc.constantFrom('a', 'a', 'b', 'c', 'd'),
+  user: users,
+  at: fc.integer({ min: -5 * 24, max: 75 * 24 }).map((hours) => hours * 3_600_000),
+});
+const condition = fc
+  .tuple(account, users)
+  .map(([id, user]) => `account_id = ${id} AND user_id = '${user}'`);
+const changes: fc.Arbitrary<Change> = fc.oneof(
+  fc.tuple(account, fc.array(event, { minLength: 1, maxLength: 4 })).map(
+    ([id, events]) =>
+      () =>
+        insertEvents(id, events),
+  ),
+  fc.constant(() => command('OPTIMIZE TABLE events')),
+  fc.constant(() => command('OPTIMIZE TABLE events FINAL')),
+  fc.tuple(account, users, users).map(
+    ([id, name, canonical]) =>
+      () =>
+        alias(id, name, canonical),
+  ),
+  // an undo: each name stands under itself again
+  fc.tuple(account, users).map(
+    ([id, name]) =>
+      () =>
+        alias(id, name, name),
+  ),
+  // as retention does, and as an erasure does
+  condition.map((where) => () => command(`DELETE FROM events WHERE ${where}`)),
+  condition.map((where) => () => command(`ALTER TABLE events DELETE WHERE ${where}`)),
+  // as many rows come as go
+  fc.tuple(event, event).map(([first, second]) => async () => {
+    await insertEvents(MINE, [first]);
+    await command(`ALTER TABLE events DELETE WHERE _offset = ${offset - 1}`);
+    await insertEvents(MINE, [second]);
+  }),
+  fc.tuple(users, fc.constantFrom('gold', 'free')).map(
+    ([name, plan]) =>
+      () =>
+        database.insert('profiles', [
+          { account_id: MINE, name, user_id: name, event_count: ++version, traits: { plan } },
+        ]),
+  ),
+  fc.constantFrom('a', 'b', 'none').map((lost) => () => rebuild(lost)),
+  fc.constantFrom('a', 'b').map((lost) => async () => (await rebuild(lost))()),
+);
+
+const RUNS = FULL ? 12 : 1;
+const CHANGES = FULL ? 60 : 30;
+
+it(
+  'a kept answer equals a fresh one after any changes, in every process',
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const seed = Number(process.env['REPORT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+    const drawn = fc.sample(
+      fc.array(
+        fc.record({ change: changes, asked: fc.array(fc.nat({ max: QUESTIONS.length - 1 })) }),
+        { minLength: CHANGES, maxLength: CHANGES },
+      ),
+      { numRuns: RUNS, seed },
+    );
+    let [asked, runs] = [0, 0];
+    for (const [run, steps] of drawn.entries()) {
+      for (const table of ['events', 'identities_flat', 'profiles'])
+        await command(`TRUNCATE TABLE ${table}`);
+      await insertEvents(MINE, fc.sample(event, { numRuns: 40, seed: seed + run }));
+      const processes = [openProcess(), openProcess()];
+      for (const [at, { change, asked: positions }] of steps.entries()) {
+        await change();
+        for (const position of positions.slice(0, 2)) {
+          const ask = QUESTIONS[position];
+          const one = processes[(at + position) % 2];
+          if (!ask || !one) continue;
+          const where = `seed ${seed}, run ${run}, change ${at}, question ${position}`;
+          for (let times = 0; times < 2; times++) {
+            asked++;
+            expect(await answerOf(one.reports, ask), where).toEqual(await fresh(ask));
+          }
+        }
+      }
+      runs += processes.reduce((sum, one) => sum + one.runs, 0);
+    }
+    // a question is asked twice, and both statements run only where ClickHouse merged in between
+    expect(runs).toBeLessThan(asked);
+  },
+);
+
+it('inserts of other accounts, other events and merges leave an answer valid', async () => {
+  for (const table of ['events', 'identities_flat']) await command(`TRUNCATE TABLE ${table}`);
+  await command('SYSTEM STOP MERGES events');
+  const early = (name: string, user: string, day: number) => ({ event: name, user, at: day * DAY });
+  await insertEvents(MINE, [early('a', 'u', 1), early('b', 'u', 2), early('a', 'v', 3)]);
+  const one = openProcess();
+  const ask = funnel({ steps: [a, b] });
+  const runsAfter = async (change: () => Promise<unknown>) => {
+    await change();
+    expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+    return one.runs;
+  };
+  const others = () => insertEvents(OTHERS, [early('a', 'w', 4)]);
+  expect(await runsAfter(() => Promise.resolve())).toBe(1);
+  expect(await runsAfter(() => Promise.resolve())).toBe(1);
+  expect(await runsAfter(others)).toBe(1);
+  expect(await runsAfter(() => insertEvents(MINE, [early('z', 'u', 4)]))).toBe(1);
+  await command('SYSTEM START MERGES events');
+  // the rows of the parts that the first merge ends were never counted
+  expect(await runsAfter(() => command('OPTIMIZE TABLE events FINAL'))).toBe(2);
+  expect(await runsAfter(others)).toBe(2);
+  expect(await runsAfter(() => command('OPTIMIZE TABLE events FINAL'))).toBe(2);
+  expect(await runsAfter(() => insertEvents(MINE, [early('b', 'v', 4)]))).toBe(3);
+});
+
+it('an answer that an expiring event decides is not kept', { timeout: 120_000 }, async () => {
+  await command('TRUNCATE TABLE events');
+  const expiresIn = 8000;
+  const at = Date.now() - 400 * DAY + expiresIn - START;
+  const late = Date.now() - 30 * DAY - START;
+  await insertEvents(MINE, [
+    { event: 'a', user: 'u', at },
+    { event: 'a', user: 'u', at: late },
+  ]);
+  const day = (ago: number) => new Date(Date.now() - ago * DAY).toISOString();
+  const ask = retention({ mode: 'first_time', from: day(60), to: day(1) });
+  const one = openProcess();
+  const before = await answerOf(one.reports, ask);
+  const after = await eventually(
+    { ms: 60_000, every: 500, waitingFor: 'the first event to expire' },
+    async () => {
+      const answer = await answerOf(one.reports, ask);
+      return JSON.stringify(answer) === JSON.stringify(before) ? undefined : answer;
+    },
+  );
+  expect(after).toEqual(await fresh(ask));
+});
+
+it('a report on an account without the event runs no statement', async () => {
+  await command('TRUNCATE TABLE events');
+  await insertEvents(OTHERS, [{ event: 'a', user: 'u', at: DAY }]);
+  const one = openProcess();
+  for (const ask of QUESTIONS) expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+  expect(one.runs).toBe(0);
+});
