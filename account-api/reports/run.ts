@@ -11,7 +11,7 @@ import {
   trendsReads,
   type ReportReads,
 } from './cache/reads.ts';
-import { PLANNING } from './planning.ts';
+import { planningOf } from './planning.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
@@ -136,7 +136,7 @@ export async function readReport(
       format: 'JSON',
       use_multipart_params_auto: true,
       clickhouse_settings: {
-        ...PLANNING,
+        ...planningOf(sql),
         output_format_json_quote_64bit_integers: 0,
         cancel_http_readonly_queries_on_client_close: 1,
         max_execution_time: MAX_SECONDS,

@@ -1,5 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client';
+import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
+import { planningOf } from '../../../account-api/reports/planning.ts';
 import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -25,10 +26,20 @@ const PEOPLE = `CREATE TABLE people (
 export async function openWarehouse(name: string): Promise<Warehouse> {
   const database = await openTestDatabase(name, { ddl: DDL, tables: [PEOPLE] });
   return {
-    client: database.client,
+    client: planning(database.client),
     load: (datasets) => loadDatasets(database, datasets),
     close: database.close,
   };
+}
+
+/** The same client, whose queries are planned as those of reports are. */
+function planning(client: ClickHouseClient): ClickHouseClient {
+  const query = <Format extends DataFormat>(params: QueryParams & { format?: Format }) =>
+    client.query<Format>({
+      ...params,
+      clickhouse_settings: { ...planningOf(params.query), ...params.clickhouse_settings },
+    });
+  return Object.assign(Object.create(client) as ClickHouseClient, { query });
 }
 
 async function loadDatasets({ insert }: TestDatabase, datasets: readonly Dataset[]): Promise<void> {
