@@ -1,6 +1,7 @@
 /**
- * node bench/reports.ts [--events 100000000] [--people 2000000] [--days 90] [--rounds 3] [--keep]
- * [--database NAME] Reports, audience count and schema routes over generated events in the live
+ * node bench/reports.ts [--events 100000000] [--people 2000000] [--days 90] [--rounds 3]
+ * [--shape even|funnel] [--keep] [--database NAME]
+ * Reports, audience count and schema routes over generated events in the live
  * schema, in a database of their own on the stack's ClickHouse. Beside each: the bare scan of the
  * same columns, the same scan with GROUP BY person and max(timestamp), and the question as a system
  * asks it that keeps properties as JSON text and people as UUIDs.
@@ -8,7 +9,8 @@
  * kept.
  */
 import { parseLine } from '../cli/arguments.ts';
-import { createClient } from '@clickhouse/client';
+import { createClient, type ClickHouseSettings } from '@clickhouse/client';
+import { planningOf } from '../account-api/reports/planning.ts';
 import { schemaQueries, type SchemaQuery } from '../account-api/schema/queries.ts';
 import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
@@ -18,12 +20,13 @@ import { benchStack } from './stack.ts';
 const { values } = parseLine({
   args: process.argv.slice(2),
   usage:
-    'bench reports -- [--events N] [--people N] [--days N] [--rounds N] [--keep] [--database N]',
+    'bench reports -- [--events N] [--people N] [--days N] [--rounds N] [--shape even|funnel] [--keep] [--database N]',
   options: {
     events: { type: 'string', default: '100000000' },
     people: { type: 'string', default: '2000000' },
     days: { type: 'string', default: '90' },
     rounds: { type: 'string', default: '3' },
+    shape: { type: 'string', default: 'even' },
     keep: { type: 'boolean', default: false },
     database: { type: 'string' },
   },
@@ -35,6 +38,7 @@ const volume: Volume = {
     people: Number(values.people),
     days: Number(values.days),
     mergedOneIn: 100,
+    shape: values.shape === 'funnel' ? ('funnel' as const) : ('even' as const),
   },
   // The last midnight (UTC), so that a kept database gives the same answers for a day.
   until: Math.floor(Date.now() / 86_400_000) * 86_400,
@@ -64,7 +68,10 @@ interface Measured {
   megabytes: number;
 }
 
-async function once({ sql, params }: CompiledQuery): Promise<Measured> {
+async function once(
+  { sql, params }: CompiledQuery,
+  planning: ClickHouseSettings = {},
+): Promise<Measured> {
   const startedAt = performance.now();
   const answer = await client.query({
     query: sql,
@@ -72,6 +79,7 @@ async function once({ sql, params }: CompiledQuery): Promise<Measured> {
     format: 'JSON',
     clickhouse_settings: {
       ...LIMITS,
+      ...planning,
       output_format_json_quote_64bit_integers: 0,
       wait_end_of_query: 1,
       send_progress_in_http_headers: 0,
@@ -121,7 +129,7 @@ try {
     const runs = [[], [], [], []] as Measured[][];
     // Rounds alternate, so that other load affects all queries.
     for (let round = 0; round < ROUNDS; round++) {
-      runs[0]?.push(await once(ours));
+      runs[0]?.push(await once(ours, planningOf(ours.sql)));
       for (const [at, sql] of [scan, grouped, json].entries())
         if (sql !== undefined) runs[at + 1]?.push(await once({ sql, params: {} }));
     }

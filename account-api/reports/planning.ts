@@ -1,9 +1,9 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 
 /**
- * Settings that shorten the planning of a report without changing what it computes. A report has up
- * to sixty levels of SELECT: passes that compare expressions with each other cost more than all rows
- * of a small account (docs/performance.md, Reports).
+ * Settings that shorten the planning of a report without changing what it computes. A report has
+ * up to sixty levels of SELECT: passes that compare expressions with each other cost more than all
+ * rows of a small account (docs/performance.md, Reports).
  */
 const PLANNING: ClickHouseSettings = {
   optimize_and_compare_chain: 0,

@@ -78,13 +78,13 @@ export function clickhouseReports(client: ClickHouseClient): RunReports {
 }
 
 export function reportsOver(rowsOf: RowsOf): RunReports {
-  const read = async <Row>(
+  const read = async (
     { accountId, merges, freshUntil, readsTraits, signal }: ReportQuery<unknown>,
     {
       compiled,
       reads,
     }: { compiled: CompiledQuery; reads: Omit<ReportReads, 'profiles'> | undefined },
-  ): Promise<{ rows: Row[]; measured: Measured }> => {
+  ): Promise<{ rows: unknown[]; measured: Measured }> => {
     const startedAt = performance.now();
     const { rows, rowsRead } = await rowsOf({
       ...{ accountId, merges, compiled },
@@ -92,35 +92,39 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
       signal: signal ?? new AbortController().signal,
     });
     const elapsedMs = performance.now() - startedAt;
-    return { rows: rows as Row[], measured: { freshUntil, rowsRead, elapsedMs } };
+    return { rows, measured: { freshUntil, rowsRead, elapsedMs } };
   };
   return {
     async funnel(query) {
       const { request } = query;
       const statement = { compiled: compileFunnel(query), reads: funnelReads(request) };
-      return answerFunnel({ request, ...(await read<FunnelRow>(query, statement)) });
+      const { rows, measured } = await read(query, statement);
+      return answerFunnel({ request, rows: rows as FunnelRow[], measured });
     },
     async retention(query) {
       const { request } = query;
       const statement = { compiled: compileRetention(query), reads: retentionReads(request) };
-      return answerRetention({ request, ...(await read<RetentionRow>(query, statement)) });
+      const { rows, measured } = await read(query, statement);
+      return answerRetention({ request, rows: rows as RetentionRow[], measured });
     },
     async trends(query) {
       const { request } = query;
       const statement = { compiled: compileTrends(query), reads: trendsReads(request) };
-      return answerTrends({ request, ...(await read<TrendsRow>(query, statement)) });
+      const { rows, measured } = await read(query, statement);
+      return answerTrends({ request, rows: rows as TrendsRow[], measured });
     },
     async paths(query) {
       const { request } = query;
       const statement = { compiled: compilePaths(query), reads: pathsReads(request) };
-      return answerPaths({ request, ...(await read<PathsRow>(query, statement)) });
+      const { rows, measured } = await read(query, statement);
+      return answerPaths({ request, rows: rows as PathsRow[], measured });
     },
     async people(query) {
       const { request: asked, accountId, merges } = query;
       const compiled = compilePeople({ asked, accountId, merges });
       // names of people stay in no memory
-      const { rows, measured } = await read<PersonRow>(query, { compiled, reads: undefined });
-      return { people: rows, meta: reportMeta(measured, false) };
+      const { rows, measured } = await read(query, { compiled, reads: undefined });
+      return { people: rows as PersonRow[], meta: reportMeta(measured, false) };
     },
   };
 }

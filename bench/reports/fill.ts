@@ -13,11 +13,22 @@ export interface Volume {
   until: number;
   /** One in so many people has a second, merged distinct id. */
   mergedOneIn: number;
+  shape: Shape;
 }
+
+/**
+ * `even`: every person has as many events as another, and nearly everybody does every step.
+ * `funnel`: few people have most events (Zipf, the first thousand flattened), and 100, 40, 15 and 8
+ * percent of them reach the first four steps; the further ones fewer.
+ */
+export type Shape = 'even' | 'funnel';
 
 export const ACCOUNT = 1;
 /** Names of events: twelve that funnels select, and as many others. */
 export const NAMES = 24;
+/** Share of people who ever do a step, by step, in thousandths. */
+const REACH = [1000, 400, 150, 80, 60, 50, 40, 35, 30, 25, 20, 20];
+const ZIPF_FLATTENED = 1000;
 const CHUNK = 2_000_000;
 const CHECKOUT = join(import.meta.dirname, '../..');
 const LIVE = [
@@ -65,19 +76,29 @@ interface EventSql {
  * One generated event, as expressions over `number`: hashes of it, so that every column is spread
  * independently. Days follow each other, as events come in.
  */
-function eventSql({ events, people, days, until }: Volume): EventSql {
+function eventSql({ events, people, days, until, shape }: Volume): EventSql {
   const hash = (salt: number) => `intHash64(number * 16 + ${salt})`;
   const one = (salt: number, values: readonly string[]) =>
     `arrayElement([${values.map((value) => `'${value}'`).join(', ')}], 1 + ${hash(salt)} % ${values.length})`;
   const product = `toString(${hash(5)} % 10000)`;
-  const person = `${hash(3)} % ${people}`;
+  const uniform = `${hash(3)} / ${2 ** 64}.`;
+  const person =
+    shape === 'even'
+      ? `${hash(3)} % ${people}`
+      : `toUInt64(${ZIPF_FLATTENED} * (exp(${uniform} * log(${people / ZIPF_FLATTENED + 1})) - 1))`;
+  const drawn = `1 + ${hash(2)} % ${NAMES}`;
+  const reaches = `intHash64((${person}) * 16 + 9) % 1000 < [${REACH.join(', ')}][${drawn}]`;
   // What belongs to a person or device is theirs in every event.
   const own = (salt: number, values: readonly string[]) =>
     `arrayElement([${values.map((value) => `'${value}'`).join(', ')}], 1 + intHash64((${person}) * 16 + ${salt}) % ${values.length})`;
   const day = `intDiv(number * ${days}, ${events})`;
   return {
     at: `toDateTime64(${until} - ${days} * 86400, 3, 'UTC') + toIntervalMillisecond(${day} * 86400000 + ${hash(1)} % 86400000)`,
-    event: `concat('step_', toString(1 + ${hash(2)} % ${NAMES}))`,
+    event:
+      shape === 'even'
+        ? `concat('step_', toString(${drawn}))`
+        : // who does not reach a step does one of the others that no funnel selects
+          `concat('step_', toString(if(${drawn} > ${REACH.length} OR ${reaches}, ${drawn}, ${REACH.length} + ${drawn})))`,
     person,
     context: {
       ip: `concat('5.', toString(1 + (${person}) % 200), '.', toString(intDiv(${person}, 200) % 250), '.', toString(1 + (${person}) % 250))`,

@@ -79,8 +79,8 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
   };
 
   /**
-   * A rebuild may exchange the tables between the state and the report. Later states show it, unless
-   * it was undone by then.
+   * A rebuild may exchange the tables between the state and the report. Later states show it,
+   * unless it was undone by then.
    */
   const tablesOf = async ({ accountId, signal }: CachedQuery): Promise<string | undefined> =>
     readFew<StateRow>(compileTables(), { accountId, signal }).then(tablesIn, () => undefined);
@@ -103,7 +103,7 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
     }
   };
 
-  /** Counts of parts that exist before and after: one that a merge ended meanwhile counts nothing. */
+  /** Of parts that exist before and after: one that a merge ends meanwhile counts nothing. */
   const countsOfLive = async (
     query: CachedQuery,
     parts: readonly string[],

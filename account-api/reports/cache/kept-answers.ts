@@ -28,8 +28,8 @@ interface Held extends KeptAnswer {
 }
 
 /**
- * Answers in memory, those used last at the end. Where an account or all together hold too much, the
- * answers used least recently are dropped: of that account, or of all.
+ * Answers in memory, those used last at the end. Where an account or all together hold too much,
+ * the answers used least recently are dropped: of that account, or of all.
  */
 export class KeptAnswers {
   readonly #limits: KeptLimits;
