@@ -26,7 +26,7 @@ const MAX_COUNTED_PARTS = 500;
 /** Warnings about a cache that cannot be used, ms between them. */
 const WARN_EVERY_MS = 600_000;
 
-/** The rows of a statement, and how many rows of tables were read for them now. */
+/** The rows of a statement, and how many rows of tables the statement read. */
 export interface ReportRows {
   rows: unknown[];
   rowsRead: number;
@@ -145,14 +145,17 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
     if ((await tablesOf(query)) === state.tables)
       kept.set(key, {
         accountId,
-        answer: { ranAt, rows: JSON.stringify(result.rows), state, counts },
+        answer: {
+          ...{ ranAt, rows: JSON.stringify(result.rows), rowsRead: result.rowsRead },
+          ...{ state, counts },
+        },
       });
     return result;
   };
 }
 
-function rowsOf({ rows }: KeptAnswer): ReportRows {
-  return { rows: JSON.parse(rows) as unknown[], rowsRead: 0 };
+function rowsOf({ rows, rowsRead }: KeptAnswer): ReportRows {
+  return { rows: JSON.parse(rows) as unknown[], rowsRead };
 }
 
 function keyOf({ sql, params }: CompiledQuery): string {

@@ -2,7 +2,13 @@ import { expect, it } from 'vitest';
 import { KeptAnswers, type KeptLimits } from './kept-answers.ts';
 
 const STATE = { tables: 't', parts: ['p'], profiles: '', identities: '0', mutation: '0' };
-const answer = (rows: string, ranAt = 0) => ({ ranAt, rows, state: STATE, counts: new Map() });
+const answer = (rows: string, ranAt = 0) => ({
+  ranAt,
+  rows,
+  rowsRead: 1,
+  state: STATE,
+  counts: new Map(),
+});
 const LIMITS: KeptLimits = { answer: 5000, perAccount: 10_000, total: 25_000, maxAgeMs: 1000 };
 
 function fill(now: () => number = () => 0) {

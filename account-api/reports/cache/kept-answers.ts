@@ -7,6 +7,7 @@ export interface KeptAnswer {
   ranAt: number;
   /** JSON text of the rows. */
   rows: string;
+  rowsRead: number;
   state: DataState;
   counts: PartCounts;
 }
