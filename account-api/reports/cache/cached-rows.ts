@@ -60,10 +60,13 @@ interface Cache {
 export function cachedRows({ kept, readFew, log, now }: Cache) {
   let warnedAt = Number.NEGATIVE_INFINITY;
 
-  const stateOf = async (query: CachedQuery): Promise<ReadState | undefined> => {
+  const stateOf = async (
+    query: CachedQuery,
+    { asksNeeded }: { asksNeeded: boolean },
+  ): Promise<ReadState | undefined> => {
     const { accountId, reads, signal } = query;
     try {
-      const compiled = compileState({ accountId, reads, now: now() });
+      const compiled = compileState({ accountId, reads, now: now(), asksNeeded });
       return readState(await readFew(compiled, { accountId, signal }));
     } catch (error) {
       signal.throwIfAborted();
@@ -110,19 +113,19 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
   ): Promise<PartCounts | undefined> => {
     const counts = await countsOf(query, parts);
     if (!counts || counts.size === 0) return counts;
-    const live = new Set((await stateOf(query))?.state.parts);
+    const live = new Set((await stateOf(query, { asksNeeded: false }))?.state.parts);
     return new Map([...counts].filter(([part]) => live.has(part)));
   };
 
   return async (query: CachedQuery, run: () => Promise<ReportRows>): Promise<ReportRows> => {
     const { accountId, merges, compiled } = query;
-    const found = await stateOf(query);
+    const key = keyOf(compiled);
+    const earlier = kept.get(key);
+    const found = await stateOf(query, { asksNeeded: !earlier });
     if (found?.hasNeeded === false) return { rows: [], rowsRead: 0 };
     // merges were read before the state: the statement must fit the aliases that it states
     if (!found?.isComparable || found.hasAliases !== (merges === 'table')) return run();
-    const key = keyOf(compiled);
     const { state } = found;
-    const earlier = kept.get(key);
     const change = earlier && changeBetween(earlier.state, state);
     let counts: PartCounts = new Map();
     if (earlier && change?.kind === 'none') return rowsOf(earlier);

@@ -57,10 +57,12 @@ interface StateOptions {
   reads: ReportReads;
   /** ms since the epoch. */
   now: number;
+  /** Whether to ask for an event without which the report counts nobody. */
+  asksNeeded: boolean;
 }
 
 /** The statement whose rows are StateRow. */
-export function compileState({ accountId, reads, now }: StateOptions): CompiledQuery {
+export function compileState({ accountId, reads, now, asksNeeded }: StateOptions): CompiledQuery {
   const params = new SqlParams();
   const account = `account_id = ${params.whole(accountId)}`;
   const [from, to] = [monthOf(reads.from), monthOf(reads.to)].map((month) => params.text(month));
@@ -72,7 +74,11 @@ export function compileState({ accountId, reads, now }: StateOptions): CompiledQ
     `SELECT 'part', name, '' FROM system.parts WHERE ${OWN} AND table = 'events' AND active AND partition_id BETWEEN ${from} AND ${to}`,
     `SELECT 'identities', toString(count()), toString((max(version), groupBitXor(sipHash64(name, canonical, version)))) FROM identities_flat FINAL WHERE ${account}`,
     `SELECT 'mutation', toString(countIf(NOT is_done)), toString(max(toUInt64OrZero(extract(mutation_id, '[0-9]+')))) FROM system.mutations WHERE ${OWN} AND table = 'events'`,
-    `SELECT 'needed', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.needed)} AND ${range} LIMIT 1)`,
+    ...(asksNeeded
+      ? [
+          `SELECT 'needed', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.needed)} AND ${range} LIMIT 1)`,
+        ]
+      : []),
     ...(reads.profiles
       ? [
           `SELECT 'profiles', '', toString(arraySort(groupArray(name))) FROM system.parts WHERE ${OWN} AND table = 'profiles' AND active`,
@@ -84,7 +90,7 @@ export function compileState({ accountId, reads, now }: StateOptions): CompiledQ
         ]
       : []),
   ];
-  return { sql: rows.join(' UNION ALL '), params: params.values() };
+  return { sql: `${rows.join(' UNION ALL ')} SETTINGS max_threads = 1`, params: params.values() };
 }
 
 const NO_UUID = '00000000-0000-0000-0000-000000000000';

@@ -294,12 +294,18 @@ it('inserts of other accounts, other events and merges leave an answer valid', a
   expect(await runsAfter(() => Promise.resolve())).toBe(1);
   expect(await runsAfter(others)).toBe(1);
   expect(await runsAfter(() => insertEvents(MINE, [early('z', 'u', 4)]))).toBe(1);
-  await command('SYSTEM START MERGES events');
+  // no merge of the server's own between a state and the counts of its parts
+  const merge = async () => {
+    await command('SYSTEM START MERGES events');
+    await command('OPTIMIZE TABLE events FINAL');
+    await command('SYSTEM STOP MERGES events');
+  };
   // the rows of the parts that the first merge ends were never counted
-  expect(await runsAfter(() => command('OPTIMIZE TABLE events FINAL'))).toBe(2);
+  expect(await runsAfter(merge)).toBe(2);
   expect(await runsAfter(others)).toBe(2);
-  expect(await runsAfter(() => command('OPTIMIZE TABLE events FINAL'))).toBe(2);
+  expect(await runsAfter(merge)).toBe(2);
   expect(await runsAfter(() => insertEvents(MINE, [early('b', 'v', 4)]))).toBe(3);
+  await command('SYSTEM START MERGES events');
 });
 
 it('a deletion is seen although as many rows come as go', async () => {
@@ -323,6 +329,8 @@ it('a deletion is seen although as many rows come as go', async () => {
 
 it('an answer that an expiring event decides is not kept', { timeout: 120_000 }, async () => {
   await command('TRUNCATE TABLE events');
+  // an expired event stays in its part until the whole part has expired
+  await command('SYSTEM STOP TTL MERGES events');
   const expiresIn = 8000;
   const at = Date.now() - 400 * DAY + expiresIn - START;
   const late = Date.now() - 30 * DAY - START;
@@ -333,15 +341,12 @@ it('an answer that an expiring event decides is not kept', { timeout: 120_000 },
   const day = (ago: number) => new Date(Date.now() - ago * DAY).toISOString();
   const ask = retention({ mode: 'first_time', from: day(60), to: day(1) });
   const one = openProcess();
-  const before = await answerOf(one.reports, ask);
-  const after = await eventually(
-    { ms: 60_000, every: 500, waitingFor: 'the first event to expire' },
-    async () => {
-      const answer = await answerOf(one.reports, ask);
-      return JSON.stringify(answer) === JSON.stringify(before) ? undefined : answer;
-    },
+  expect(await answerOf(one.reports, ask)).toBeDefined();
+  const expired = START + at + 400 * DAY + 1000;
+  await eventually({ ms: 60_000, every: 500, waitingFor: 'the first event to expire' }, () =>
+    Promise.resolve(Date.now() > expired || undefined),
   );
-  expect(after).toEqual(await fresh(ask));
+  expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
 });
 
 it('a report on an account without the event runs no statement', async () => {
