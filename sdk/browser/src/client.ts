@@ -114,6 +114,8 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
     },
     async flush() {
       const before = sent;
+      // One that runs already may have looked before the last call.
+      await flush();
       await flush();
       return { sent: sent - before, pending: waiting().length };
     },

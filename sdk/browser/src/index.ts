@@ -27,5 +27,14 @@ const ENTRIES: { [K in keyof Entries]: () => Promise<EntryModule<K>> } = {
   inbox: () => import('./inbox/inbox.ts'),
 };
 
-const ravand = makeRavand({}, '', (name) => ENTRIES[name]());
+/** Before `load` nothing is known: what only answers says so, and does not throw. */
+const EARLY = {
+  flush: () => Promise.resolve({ sent: 0, pending: 0 }),
+  anonymousId: () => '',
+  userId: () => undefined,
+  webPush: () => Promise.reject(new Error('load() was not called')),
+  inbox: () => Promise.reject(new Error('load() was not called')),
+};
+
+const ravand = makeRavand({ ...EARLY }, '', (name) => ENTRIES[name]());
 export default ravand;

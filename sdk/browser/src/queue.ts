@@ -31,8 +31,8 @@ export function push(call: string, id: string, item: object): boolean {
 }
 
 /**
- * The keys of the oldest events, to send them: at most `max` of them and about `maxBytes`, but at
- * least one. It is durably noted that the host may know them from now on.
+ * The keys of the oldest events, to send them: at most `max` of them and `maxBytes`. It is durably
+ * noted that the host may know them from now on.
  */
 export function take(max: number, maxBytes: number): string[] {
   const found: string[] = [];
@@ -43,7 +43,7 @@ export function take(max: number, maxBytes: number): string[] {
     if (attemptedAt && attemptedAt < now - REPEATABLE_MS) drop([key], 'unknown');
     else {
       maxBytes -= new Blob([value]).size;
-      if (found[0] && (maxBytes < 0 || found.length === max)) break;
+      if (maxBytes < 0 || found.length === max) break;
       if (!attemptedAt) storage.set(key, valueOf(now, value.slice(ATTEMPT_DIGITS)));
       found.push(key);
     }

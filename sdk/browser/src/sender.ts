@@ -78,7 +78,9 @@ async function drain(): Promise<void> {
       flushIn(held);
       return;
     }
-    const keys = take(max, MAX_BYTES);
+    let keys = take(max, MAX_BYTES);
+    // One that is larger than a batch is sent alone.
+    if (!keys[0]) keys = take(1, Infinity);
     if (!keys[0]) return;
     const [status, retryAfter, answer] = await post(bodyOf(keys));
     const now = Date.now();

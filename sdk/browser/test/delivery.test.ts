@@ -217,6 +217,39 @@ describe('an answer', () => {
     expect(await ravand.flush()).toEqual({ sent: 4, pending: 0 });
     expect(browser.received.map(({ batch }) => batch.length)).toEqual([4, 2, 2]);
   });
+
+  it('that is larger than a batch is sent alone', async () => {
+    const { ravand } = await browser.open(QUIET);
+    const ids = [600_000, 10, 10].map((length) => ravand.track('e', { text: 'x'.repeat(length) }));
+    expect(await ravand.flush()).toEqual({ sent: 3, pending: 0 });
+    expect(sentIds()).toEqual([ids.slice(0, 1), ids.slice(1)]);
+  });
+});
+
+describe('Do Not Track', () => {
+  const stored = () => [...browser.storage.values.keys()].filter((key) => !/\.[bi]/.test(key));
+
+  it('is obeyed where the page asks for it, until the visitor consents', async () => {
+    browser.doNotTrack = '1';
+    const page = await browser.open({ ...QUIET, respectDoNotTrack: true });
+    page.ravand.track('e');
+    expect(await page.ravand.flush()).toEqual({ sent: 0, pending: 0 });
+    expect([browser.received, stored()]).toEqual([[], []]);
+    page.ravand.consent('granted');
+    page.ravand.track('e');
+    expect(await page.ravand.flush()).toEqual({ sent: 1, pending: 0 });
+  });
+
+  it.each([
+    ['1', false],
+    ['0', true],
+    [null, true],
+  ])('%s changes nothing where the setting is %s', async (doNotTrack, respectDoNotTrack) => {
+    browser.doNotTrack = doNotTrack;
+    const { ravand } = await browser.open({ ...QUIET, respectDoNotTrack });
+    ravand.track('e');
+    expect(await ravand.flush()).toEqual({ sent: 1, pending: 0 });
+  });
 });
 
 it('nothing is tried without a network: after a week it is sent', async () => {
@@ -277,6 +310,16 @@ describe('leaving the page', () => {
     page.unload();
     expect(browser.beacons.map(({ batch }) => batch.map((one) => one.message_id))).toEqual([[id]]);
     expect(waitingKeys()).toHaveLength(1);
+    await (await browser.open(QUIET)).ravand.flush();
+    expect(sentIds()).toEqual([[id]]);
+  });
+
+  it('hands over nothing that browsers refuse: it was never sent, and waits for ever', async () => {
+    const page = await browser.open(QUIET);
+    const id = page.ravand.track('e', { text: 'x'.repeat(70_000) });
+    page.hide();
+    expect(browser.beacons).toEqual([]);
+    vi.setSystemTime(Date.now() + 72 * HOUR);
     await (await browser.open(QUIET)).ravand.flush();
     expect(sentIds()).toEqual([[id]]);
   });

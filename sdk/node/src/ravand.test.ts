@@ -148,6 +148,16 @@ describe('an answer', () => {
     expect(ravand.balance.dropped).toEqual({ [`http_${status}`]: 1 });
   });
 
+  it('401 is printed where nobody listens', async () => {
+    const printed = vi.spyOn(console, 'error').mockReturnValue();
+    const ravand = new Ravand({ writeKey: 'wk_svc_1', host: host.url });
+    open.push(ravand);
+    host.next.push({ status: 401, body: { status: 'error', message: 'unknown key' } });
+    ravand.track(call('a'));
+    await ravand.flush(1000);
+    expect(printed.mock.calls).toEqual([['ravand: the host answered 401: unknown key']]);
+  });
+
   it('413: halves are sent, and only an event that is too large alone is dropped', async () => {
     const { ravand, rejected } = make();
     const ids = Array.from({ length: 7 }, (_, at) => ravand.track(call(`e${at}`)));

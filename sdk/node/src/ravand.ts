@@ -64,6 +64,9 @@ export class Ravand {
       dropped: (events, cause, reason) => this.#dropped(events, cause, reason),
       refused: ({ status, body }) => {
         const message = `the host answered ${status}: ${body.message ?? ''}`;
+        // With a wrong key everything is lost, and nobody who does not listen would know.
+        if (status === 401 && this.#listeners.error.length === 0)
+          console.error(`ravand: ${message}`);
         failed(new RavandError('refused', message, { status }));
       },
     });

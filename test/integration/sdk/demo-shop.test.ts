@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shopPage } from '../../../cli/demo/shop-page.ts';
@@ -18,7 +19,9 @@ beforeAll(async () => {
     'utf8',
   );
   const own = snippet.replaceAll('INGEST_HOST', host.url).replaceAll('WRITE_KEY', KEY);
-  site = await openShopSite(shopPage(own));
+  site = await openShopSite((language) =>
+    shopPage({ language, snippet: own, liveUrl: 'http://localhost/live' }),
+  );
   browser = await launch();
 });
 afterAll(async () => {
@@ -27,22 +30,39 @@ afterAll(async () => {
   await host.close();
 });
 
-it('a click in the demo shop is an event, and the page says when the host has it', async () => {
-  const page = await browser.newPage();
-  await page.goto(site.url);
-  await loaded(page);
-  for (const name of ['دیدن', 'افزودن به سبد', 'ادامهٔ خرید', 'پرداخت', 'ورود'])
-    await page.getByRole('button', { name }).first().click();
-  await flush(page);
-  const made = [...host.events.values()].map(({ type, event }) => event ?? type);
-  expect(made.toSorted()).toEqual(
-    [
-      ...['page', 'page', 'page', 'product_viewed', 'product_added_to_cart'],
-      ...['checkout_started', 'order_completed', 'identify'],
-    ].toSorted(),
-  );
-  const order = [...host.events.values()].find(({ event }) => event === 'order_completed');
-  expect(order?.properties).toMatchObject({ revenue: 185_000 });
-  expect(await page.locator('#log li', { hasText: '✓' }).count()).toBeGreaterThan(0);
-  await page.close();
-});
+it.each([
+  ['', 'rtl', ['دیدن', 'افزودن به سبد', 'تکمیل خرید', 'پرداخت', 'ورود'], 'سارا'],
+  ['en/', 'ltr', ['View', 'Add to cart', 'Check out', 'Pay', 'Sign in'], 'Sara'],
+])(
+  'a click in the demo shop /%s is an event, and the page says when the host has it',
+  async (path, direction, names, customer) => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    host.events.clear();
+    await page.goto(site.url + path);
+    await loaded(page);
+    expect(await page.locator('html').getAttribute('dir')).toBe(direction);
+    // Nobody pays for an empty cart.
+    expect(await page.getByRole('button', { name: names[3] ?? '', exact: true }).isDisabled()).toBe(
+      true,
+    );
+    for (const name of names) await page.getByRole('button', { name, exact: true }).first().click();
+    expect(await page.getByRole('status').textContent()).toContain(customer);
+    // The host may answer a flush before this one.
+    await expect.poll(async () => (await flush(page)).pending).toBe(0);
+    const made = [...host.events.values()].map(({ type, event }) => event ?? type);
+    expect(made.toSorted()).toEqual(
+      [
+        ...['page', 'page', 'page', 'product_viewed', 'product_added_to_cart'],
+        ...['checkout_started', 'order_completed', 'identify'],
+      ].toSorted(),
+    );
+    const order = [...host.events.values()].find(({ event }) => event === 'order_completed');
+    expect(order?.properties).toMatchObject({ revenue: 185_000 });
+    await page.locator('#log li', { hasText: '✓' }).first().waitFor();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBe(390);
+    await page.close();
+  },
+);

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startRecordingHost, type RecordingHost } from './recording-host.ts';
@@ -188,6 +189,17 @@ describe('a survey', () => {
     expect(await isShown(page)).toBe(0);
   });
 
+  it('that was answered is not dismissed, whatever closes it', async () => {
+    host.campaigns = [{ ...SURVEY, kind: 'form' }];
+    const page = await open();
+    await box(page).getByRole('radio', { name: '۴' }).click();
+    await box(page).getByRole('button', { name: 'فرستادن' }).click();
+    await box(page).getByRole('status').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => isShown(page)).toBe(0);
+    expect(actions()).toEqual(['shown']);
+  });
+
   it('asks again when the host refuses the answers', async () => {
     host.campaigns = [SURVEY];
     host.answers['/v1/onsite/response'] = { status: 400, body: { status: 'error', message: 'no' } };
@@ -216,6 +228,59 @@ describe('a survey', () => {
     await shops.loaded(page);
     await page.waitForTimeout(300);
     expect(responses()).toHaveLength(1);
+  });
+});
+
+describe.each(['popup', 'banner', 'survey', 'form'] as const)('a %s', (kind) => {
+  const fields = kind === 'survey' || kind === 'form' ? FIELDS : [];
+  const isModal = kind === 'popup' || kind === 'form';
+  const persian = { ...POPUP.content, color: '#fde047' };
+  const english = { ...persian, lang: 'en', title: 'Sale', body: 'Until Friday' };
+  const campaignOf = (content: object) => ({ ...POPUP, kind, content, fields });
+
+  it.each([
+    ['rtl', 'light', persian, 'بستن'],
+    ['ltr', 'dark', { ...english, color: undefined }, 'Close'],
+    ['ltr', 'light', { ...english, dir: 'ltr' }, 'Close'],
+  ] as const)('%s, %s, has no violation of axe', async (direction, colorScheme, content, close) => {
+    host.campaigns = [campaignOf(content)];
+    const page = await open();
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await box(page).getByRole('button', { name: close }).waitFor();
+    expect(await directionOf(box(page))).toBe(direction);
+    const builder = new AxeBuilder({ page }).include('[data-ravand]');
+    const { violations, passes } = await builder.analyze();
+    const broken = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => [id, html]));
+    expect(broken).toEqual([]);
+    // It was seen: axe looks into the shadow root.
+    expect(passes.map(({ id }) => id)).toContain('color-contrast');
+    expect(complaints).toEqual([]);
+  });
+
+  it(`is used by keyboard alone: ${isModal ? 'the focus stays within' : 'the page too'}, and Escape returns it`, async () => {
+    const page = await open();
+    await page.focus('#next');
+    host.campaigns = [campaignOf(persian)];
+    await page.evaluate(() => (globalThis as ShopWindow).ravand.page());
+    await box(page).waitFor();
+    if (!isModal) expect(await activeTag(page)).toBe('A');
+    const visited = new Set<string | undefined>();
+    for (let tabs = 0; tabs < 10; tabs++) {
+      await page.keyboard.press('Tab');
+      visited.add(await activeTag(page));
+    }
+    // BODY: of the browser's own controls.
+    if (isModal) expect([...visited].sort()).toEqual(['BODY', 'DIV']);
+    else expect([...visited].sort()).toEqual(expect.arrayContaining(['A', 'BUTTON', 'DIV']));
+    if (!isModal) {
+      await page.focus('#button');
+      await page.keyboard.press('Tab');
+      expect(await activeTag(page)).toBe('DIV');
+    }
+    await page.keyboard.press('Escape');
+    await expect.poll(() => isShown(page)).toBe(0);
+    expect(await activeTag(page)).toBe(isModal ? 'A' : 'BUTTON');
+    await expect.poll(actions).toEqual(['shown', 'dismissed']);
   });
 });
 

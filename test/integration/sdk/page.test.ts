@@ -252,6 +252,27 @@ describe('storage in Chromium', () => {
   });
 });
 
+it('the inbox may be asked for before the script has arrived', async () => {
+  let arrive = () => {};
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  await context.route('**/sdk/v1.js', async (route) => {
+    await arrived;
+    await route.continue();
+  });
+  host.answers['/v1/inbox'] = { status: 200, body: { messages: [], unread: 3 } };
+  const page = await context.newPage();
+  await page.goto(`${shop.origin}/`, { waitUntil: 'commit' });
+  await page.waitForFunction(() => 'ravand' in globalThis);
+  const listed = page.evaluate(async () => {
+    const { ravand } = globalThis as ShopWindow;
+    ravand.identify('sara');
+    return (await ravand.inbox(() => ({ user_hash: 'h' }))).list({});
+  });
+  await page.evaluate(() => (globalThis as ShopWindow).ravand.track('meanwhile'));
+  arrive();
+  expect(await listed).toEqual({ messages: [], unread: 3 });
+});
+
 it('a week offline loses nothing, and nothing is sent meanwhile', async () => {
   shop.options = { autoPage: false };
   await context.clock.install({ time: new Date('2026-11-16T08:00:00Z') });

@@ -15,13 +15,13 @@ export interface Content {
   html?: string;
   image?: { url: string; alt?: string };
   button?: { label: string; url?: string };
-  /** Default: «بستن». */
+  /** Of the button that closes; the defaults of this and the next three are in words.ts. */
   close?: string;
-  /** Of surveys and forms; default: «فرستادن». */
+  /** Of the button that sends the answers of a survey or form. */
   submit?: string;
-  /** After it was sent; default: «سپاس از شما». */
+  /** After they were sent. */
   thanks?: string;
-  /** Where the host refuses the answers; default: «لطفاً پاسخ‌ها را بررسی کنید.». */
+  /** Where the host refuses them. */
   refused?: string;
   /** Of a banner; default: bottom. */
   position?: 'top' | 'bottom';
@@ -29,7 +29,7 @@ export interface Content {
   dir?: 'rtl' | 'ltr';
   /** BCP 47; default: fa. */
   lang?: string;
-  /** CSS colour of buttons; their text is white. */
+  /** CSS colour of buttons; their text is white or black, whichever is easier to read. */
   color?: string;
 }
 

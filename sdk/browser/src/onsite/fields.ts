@@ -8,7 +8,7 @@ const MAX_CHARACTERS = '1000';
 /** The input of a field with its label. */
 export function inputOf(
   { name, type, label = name, required, options = [] }: Field,
-  lang: string,
+  lang = 'fa',
 ): HTMLElement {
   const needed = required ? '' : undefined;
   if (type === 'text' || type === 'number') {
@@ -22,13 +22,22 @@ export function inputOf(
     };
     return element('label', {}, label, element('input', attributes));
   }
-  const digits = new Intl.NumberFormat(lang);
+  const digits = digitsOf(lang);
   const choices = (type === 'rating' ? RATINGS : options).map((value) => {
     const input = element('input', { type: 'radio', name, value, required: needed });
     return element('label', {}, input, type === 'rating' ? digits.format(+value) : value);
   });
   const row = element('div', { class: 'options' }, ...choices);
   return element('fieldset', {}, element('legend', {}, label), row);
+}
+
+/** An operator may write a language that browsers do not know. */
+function digitsOf(lang: string): Intl.NumberFormat {
+  try {
+    return new Intl.NumberFormat(lang);
+  } catch {
+    return new Intl.NumberFormat();
+  }
 }
 
 /** What was entered, as texts: the host reads numbers in Persian digits, too. */

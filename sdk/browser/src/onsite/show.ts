@@ -2,6 +2,7 @@ import { directionOf, safeUrl, type Campaign } from './campaign.ts';
 import { element } from './element.ts';
 import { answersOf, inputOf } from './fields.ts';
 import { STYLE } from './style.ts';
+import { wordsOf } from './words.ts';
 
 export interface Shown {
   allowHtml: boolean;
@@ -31,11 +32,17 @@ export async function show(campaign: Campaign, on: Shown): Promise<void> {
   });
   if (color) box.style.setProperty('--color', color);
   root.append(box);
-  const before = document.activeElement as HTMLElement | null;
+  let before = document.activeElement as HTMLElement | null;
+  // Somebody may come to a banner from another element than the one of its beginning.
+  root.addEventListener('focusin', (event) => {
+    const from = (event as FocusEvent).relatedTarget;
+    if (from instanceof HTMLElement && !root.contains(from)) before = from;
+  });
 
   await new Promise<void>((end) => {
+    let isSubmitted = false;
     const dismiss = () => {
-      on.dismissed();
+      if (!isSubmitted) on.dismissed();
       end();
     };
     // The browser closes a dialog on Escape, and says so.
@@ -44,13 +51,16 @@ export async function show(campaign: Campaign, on: Shown): Promise<void> {
       if (!isModal && (event as KeyboardEvent).key === 'Escape') dismiss();
     });
     box.append(...textOf(campaign, on.allowHtml));
-    const actions = { ...on, dismiss, end };
+    const submit: Shown['submit'] = async (answers) =>
+      (isSubmitted = (await on.submit(answers)) || isSubmitted);
+    const actions = { ...on, submit, dismiss, end };
     box.append(fields.length > 0 ? formOf(campaign, actions) : buttonsOf(campaign, actions));
     document.body.append(host);
     if (box instanceof HTMLDialogElement) box.showModal();
   });
+  const isFocused = document.activeElement === host;
   host.remove();
-  if (isModal) before?.focus();
+  if (isModal || isFocused) before?.focus();
 }
 
 type Actions = Shown & { dismiss: () => void; end: () => void };
@@ -68,7 +78,7 @@ function textOf({ kind, content }: Campaign, allowHtml: boolean): HTMLElement[] 
 }
 
 function buttonsOf({ content }: Campaign, { clicked, dismiss, end }: Actions): HTMLElement {
-  const { button, close = 'بستن' } = content;
+  const { button } = content;
   const href = safeUrl(button?.url);
   const row = element('div', { class: 'buttons' });
   if (button) {
@@ -80,17 +90,16 @@ function buttonsOf({ content }: Campaign, { clicked, dismiss, end }: Actions): H
     });
     row.append(main);
   }
-  row.append(buttonOf(close, dismiss));
+  row.append(buttonOf(wordsOf(content).close, dismiss));
   return row;
 }
 
 function formOf({ content, fields = [] }: Campaign, { submit, dismiss, end }: Actions) {
-  const { lang = 'fa', close = 'بستن', thanks = 'سپاس از شما' } = content;
-  const { refused = 'لطفاً پاسخ‌ها را بررسی کنید.', submit: label = 'فرستادن' } = content;
+  const { close, submit: label, thanks, refused } = wordsOf(content);
   const problem = element('p', { class: 'error', role: 'alert' });
   const send = element('button', { class: 'button main' }, label);
   const row = element('div', { class: 'buttons' }, send, buttonOf(close, dismiss));
-  const inputs = fields.map((field) => inputOf(field, lang));
+  const inputs = fields.map((field) => inputOf(field, content.lang));
   const form = element('form', {}, ...inputs, problem, row);
   form.addEventListener('submit', (event) => {
     event.preventDefault();

@@ -18,6 +18,7 @@ input:not([type=radio]),textarea{font:inherit;padding:8px;border:1px solid #7676
 .buttons{display:flex;flex-wrap:wrap;gap:8px;margin-top:12px}.banner .buttons{margin:0}
 button,.button{font:inherit;cursor:pointer;border:1px solid #767676;border-radius:8px;padding:6px 16px;background:none;color:inherit;text-decoration:none}
 .main{background:var(--color,#1d4ed8);border-color:transparent;color:#fff}
+@supports(color:lch(from red l c h)){.main{color:lch(from var(--color,#1d4ed8) calc((50 - l)*infinity) 0 0)}}
 :focus-visible{outline:3px solid #2563eb;outline-offset:2px}
 .error{color:#b00020}
 @media(prefers-color-scheme:dark){.box{background:#1f2937;color:#f3f4f6}input:not([type=radio]),textarea{background:#111827;color:inherit}.error{color:#ff9aa8}}
