@@ -59,6 +59,12 @@ export const commands: readonly Command[] = [
     load: () => import('./demo/main.ts'),
   }),
   lazy({
+    name: 'sdk',
+    summary: 'builds the packages of the SDKs, which npm installs from their files',
+    usage: 'sdk [FOLDER]',
+    load: () => import('./sdk/main.ts'),
+  }),
+  lazy({
     name: 'admin',
     summary: 'manages accounts, keys, members, links and exports; prints one JSON object',
     usage: 'admin GROUP VERB [OPTIONS]; ./ravand admin alone lists them',

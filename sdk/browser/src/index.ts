@@ -1,5 +1,6 @@
 import type { Entries, EntryModule } from './entry.ts';
-import { makeRavand } from './ravand.ts';
+import { makeRavand, type EarlyRavand } from './ravand.ts';
+import type { Client } from './types.ts';
 
 export type {
   Balance,
@@ -28,7 +29,7 @@ const ENTRIES: { [K in keyof Entries]: () => Promise<EntryModule<K>> } = {
 };
 
 /** Before `load` nothing is known: what only answers says so, and does not throw. */
-const EARLY = {
+const early: EarlyRavand & Partial<Client> = {
   flush: () => Promise.resolve({ sent: 0, pending: 0 }),
   anonymousId: () => '',
   userId: () => undefined,
@@ -36,5 +37,5 @@ const EARLY = {
   inbox: () => Promise.reject(new Error('load() was not called')),
 };
 
-const ravand = makeRavand({ ...EARLY }, '', (name) => ENTRIES[name]());
+const ravand = makeRavand(early, '', (name) => ENTRIES[name]());
 export default ravand;

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, type Rolldown } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planOf } from '../../../sdk/node/src/schema/plan.ts';
-import { builtSdk } from './shop.ts';
 
 const CHECKOUT = join(import.meta.dirname, '../../..');
 const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
@@ -14,12 +13,15 @@ const project = mkdtempSync(join(tmpdir(), 'ravand-consumer-'));
 
 /** A project of somebody else that has installed both packages. */
 beforeAll(() => {
-  execFileSync(process.execPath, [join(CHECKOUT, 'sdk/build.ts'), '--packages', builtSdk()]);
-  mkdirSync(join(project, 'node_modules/@ravand'), { recursive: true });
-  for (const name of ['browser', 'node'])
-    symlinkSync(join(CHECKOUT, 'sdk', name), join(project, 'node_modules/@ravand', name));
-  symlinkSync(join(CHECKOUT, 'node_modules/@types'), join(project, 'node_modules/@types'));
+  const command = [join(CHECKOUT, 'cli/main.ts'), 'sdk', project];
+  const files = execFileSync(process.execPath, command, { encoding: 'utf8' }).trim().split('\n');
+  expect(files).toEqual(
+    ['browser', 'node'].map((name) => join(project, `ravand-${name}-1.0.0.tgz`)),
+  );
   writeFileSync(join(project, 'package.json'), '{"type":"module"}');
+  const options = ['--offline', '--no-audit', '--no-fund'];
+  execFileSync('npm', ['install', ...options, ...files], { cwd: project });
+  symlinkSync(join(CHECKOUT, 'node_modules/@types'), join(project, 'node_modules/@types'));
 });
 afterAll(() => rmSync(project, { recursive: true }));
 
