@@ -87,6 +87,8 @@ const SCRIPT = `
       say(texts.paid);
     },
     signIn: () => {
+      // The anonymous visitor and the user are one person.
+      if (!ravand.userId()) log('alias ' + ravand.alias('demo-user'));
       log('identify ' + ravand.identify('demo-user', { first_name: texts.customer }));
       say(texts.signedIn);
     },

@@ -51,6 +51,8 @@ export function compileLive({ accountId, since, limit, ...asked }: LiveQuestion)
       : [`(user_id = ${params.text(person)} OR anonymous_id = ${params.text(person)})`]),
     ...(message === '' ? [] : [`message_id = ${params.text(message)}`]),
   ];
-  const sql = `SELECT ${LIVE_COLUMNS} FROM events WHERE ${where.join(' AND ')} ORDER BY received_at DESC LIMIT ${limit}`;
+  // All events of a batch are received at once: they are shown in the order in which they happened.
+  const newest = `ORDER BY received_at DESC, timestamp DESC LIMIT ${limit}`;
+  const sql = `SELECT ${LIVE_COLUMNS} FROM events WHERE ${where.join(' AND ')} ${newest}`;
   return { sql, params: params.values() };
 }

@@ -53,7 +53,7 @@ it.each([
     expect(made.toSorted()).toEqual(
       [
         ...['page', 'page', 'page', 'product_viewed', 'product_added_to_cart'],
-        ...['checkout_started', 'order_completed', 'identify'],
+        ...['checkout_started', 'order_completed', 'alias', 'identify'],
       ].toSorted(),
     );
     const order = [...host.events.values()].find(({ event }) => event === 'order_completed');

@@ -21,6 +21,18 @@ it('an event that is stored late is shown in its place', () => {
   ]);
 });
 
+it('events of one batch, which are received at once, are shown in their order', () => {
+  const batch = ['a', 'b', 'c'].map((id, at) => ({
+    ...event(id, 9),
+    timestamp: event('', at).received_at,
+  }));
+  const shown = mergeEvents(
+    [],
+    [batch[1], batch[0], batch[2]].flatMap((one) => one ?? []),
+  );
+  expect(shown.map(({ message_id }) => message_id)).toEqual(['c', 'b', 'a']);
+});
+
 it('the page keeps a thousand events', () => {
   const many = Array.from({ length: 1500 }, (_, at) => event(String(at), at % 60));
   expect(mergeEvents([], many)).toHaveLength(1000);

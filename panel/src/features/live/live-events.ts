@@ -27,7 +27,11 @@ export function mergeEvents(
   const added = came.filter((event) => !known.has(keyOf(event)));
   if (added.length === 0) return shown;
   return [...added, ...shown]
-    .toSorted((a, b) => Date.parse(b.received_at) - Date.parse(a.received_at))
+    .toSorted(
+      (a, b) =>
+        Date.parse(b.received_at) - Date.parse(a.received_at) ||
+        Date.parse(b.timestamp) - Date.parse(a.timestamp),
+    )
     .slice(0, KEPT);
 }
 
