@@ -240,7 +240,7 @@ describe('The balance in the quality report of a version of an SDK (ingest 7.5)'
       { ms: 60_000, every: 1000, waitingFor: 'the balance' },
       async () => {
         const found = await balancesOf('ravand-browser');
-        return found && found.made > EVENTS ? found : undefined;
+        return found && found.made > EVENTS + OFFLINE_EVENTS ? found : undefined;
       },
     );
     expect(balance).toMatchObject({
@@ -251,7 +251,7 @@ describe('The balance in the quality report of a version of an SDK (ingest 7.5)'
     expect(balance.sent).toBeGreaterThanOrEqual(EVENTS);
     expect(balance.sent).toBeLessThan((EVENTS + OFFLINE_EVENTS) * 1.05);
     await page.context().close();
-  });
+  }, 240_000);
 
   it('has the processes that were killed', async () => {
     expect(await balancesOf('ravand-node')).toMatchObject({ version: '1.0.0', dropped: {} });
