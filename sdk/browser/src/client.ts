@@ -92,7 +92,7 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
     fail,
   };
   const use = async <K extends keyof Entries>(name: K, given: Entries[K][0]) =>
-    (await loadEntry(name)).open(entry, given);
+    (await loadEntry(name, host)).open(entry, given);
   const showCampaigns = () => {
     if (!onsite || !maySend()) return;
     campaigns ??= use('onsite', onsite);

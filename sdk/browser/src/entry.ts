@@ -26,5 +26,8 @@ export interface EntryModule<K extends keyof Entries> {
   open: (entry: Entry, given: Entries[K][0]) => Entries[K][1];
 }
 
-/** Loads an entry; the browser keeps it. */
-export type LoadEntry = <K extends keyof Entries>(name: K) => Promise<EntryModule<K>>;
+/** Loads an entry, from this ingest host where it is not in the bundle; the browser keeps it. */
+export type LoadEntry = <K extends keyof Entries>(
+  name: K,
+  host: string,
+) => Promise<EntryModule<K>>;

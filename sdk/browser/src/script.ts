@@ -12,12 +12,11 @@ declare global {
 
 const found = (window.ravand ??= {});
 if (found.q || !found.load) {
-  const [host = ''] = ((document.currentScript as HTMLScriptElement | null)?.src ?? '').split(
-    '/sdk/',
-  );
+  const address = (document.currentScript as HTMLScriptElement | null)?.src ?? '';
+  const [host] = address.split('/sdk/') as [string];
   makeRavand(
     found,
     host,
-    (name) => import(/* @vite-ignore */ `${host}/sdk/${name}.${RAVAND_RELEASE}.js`),
+    (name, from) => import(/* @vite-ignore */ `${from}/sdk/${name}.${RAVAND_RELEASE}.js`),
   );
 }

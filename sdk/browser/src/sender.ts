@@ -61,8 +61,8 @@ const hold = () => storage.read<Hold>(HOLD);
 
 /** How long nobody sends, ms. A clock that was set back holds nothing for longer than a day. */
 function heldFor(): number {
-  const { 0: until = 0 } = hold();
-  const ms = until - Date.now();
+  // Without a hold it is NaN, which is not greater than 0.
+  const ms = (hold()[0] as number) - Date.now();
   return ms > 0 && ms < LONGEST_DELAY_MS ? ms : 0;
 }
 

@@ -36,7 +36,8 @@ it.each([
 ])(
   'a click in the demo shop /%s is an event, and the page says when the host has it',
   async (path, direction, names, customer) => {
-    const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+  const page = await context.newPage();
     host.events.clear();
     await page.goto(site.url + path);
     await loaded(page);
@@ -63,6 +64,6 @@ it.each([
     expect(violations.map(({ id }) => id)).toEqual([]);
     const width = await page.evaluate('document.documentElement.scrollWidth');
     expect(width).toBe(390);
-    await page.close();
+    await context.close();
   },
 );
