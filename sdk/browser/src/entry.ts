@@ -27,7 +27,4 @@ export interface EntryModule<K extends keyof Entries> {
 }
 
 /** Loads an entry, from this ingest host where it is not in the bundle; the browser keeps it. */
-export type LoadEntry = <K extends keyof Entries>(
-  name: K,
-  host: string,
-) => Promise<EntryModule<K>>;
+export type LoadEntry = <K extends keyof Entries>(name: K, host: string) => Promise<EntryModule<K>>;

@@ -37,7 +37,7 @@ it.each([
   'a click in the demo shop /%s is an event, and the page says when the host has it',
   async (path, direction, names, customer) => {
     const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
-  const page = await context.newPage();
+    const page = await context.newPage();
     host.events.clear();
     await page.goto(site.url + path);
     await loaded(page);
