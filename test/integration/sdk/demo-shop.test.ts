@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shopPage } from '../../../cli/demo/shop-page.ts';
@@ -60,10 +59,6 @@ it.each([
     const order = [...host.events.values()].find(({ event }) => event === 'order_completed');
     expect(order?.properties).toMatchObject({ revenue: 185_000 });
     await page.locator('#log li', { hasText: '✓' }).first().waitFor();
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id }) => id)).toEqual([]);
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect(width).toBe(390);
     await context.close();
   },
 );
