@@ -2,6 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildPanel } from './build.ts';
+import type { DocumentParts } from './documents.ts';
+import { grants } from '../platform/permissions.ts';
 import { PANEL_DIR as folder } from './folder.ts';
 import { PAGES } from './pages.ts';
 
@@ -17,7 +19,7 @@ interface Chunk {
   dynamicImports?: string[];
 }
 
-let html: string;
+let parts: Record<'fa' | 'en', DocumentParts>;
 let manifest: Record<string, Chunk>;
 const sizes = new Map<string, number>();
 
@@ -25,7 +27,7 @@ const sizes = new Map<string, number>();
 beforeAll(async () => {
   await buildPanel(folder);
   manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as typeof manifest;
-  html = await readFile(join(folder, 'index.fa.html'), 'utf8');
+  parts = { fa: await readParts('fa'), en: await readParts('en') };
   for (const name of await readdir(join(folder, 'assets')))
     if (name.endsWith('.js.gz'))
       sizes.set(
@@ -33,6 +35,11 @@ beforeAll(async () => {
         (await readFile(join(folder, 'assets', name))).length,
       );
 }, 120_000);
+
+async function readParts(language: 'fa' | 'en'): Promise<DocumentParts> {
+  const text = await readFile(join(folder, `documents.${language}.json`), 'utf8');
+  return JSON.parse(text) as DocumentParts;
+}
 
 /** The files of chunks and of everything that they import. */
 function filesOf(...names: readonly string[]): Set<string> {
@@ -54,9 +61,9 @@ function kilobytes(files: Iterable<string>): number {
 
 /** What every page loads: the scripts of the document, the texts of the first page with them. */
 function first(): Set<string> {
-  return new Set(
-    Array.from(html.matchAll(/(?:src|href)="\/([^"]+\.js)"/g), ([, file = '']) => file),
-  );
+  const { html, scripts, imported } = parts.fa;
+  const loader = Array.from(html.matchAll(/src="([^"]+\.js)"/g), ([, file = '']) => file);
+  return new Set([...loader, ...scripts, ...imported].map((file) => file.slice(1)));
 }
 
 function pagesOf(): [name: string, chunks: string[]][] {
@@ -93,28 +100,37 @@ describe('the JavaScript of the panel', () => {
 
 describe('the documents of the panel', () => {
   it('know the files of every page, and that they exist', async () => {
-    const text = await readFile(join(folder, 'preloads.fa.json'), 'utf8');
-    const preloads = JSON.parse(text) as Record<string, string[]>;
     const names = await readdir(join(folder, 'assets'));
     const pages = PAGES.filter((page) => !('isPublic' in page));
-    expect(Object.keys(preloads)).toEqual(pages.map(({ path }) => path));
-    for (const files of Object.values(preloads)) {
+    expect(Object.keys(parts.fa.pages)).toEqual(pages.map(({ path }) => path));
+    for (const files of Object.values(parts.fa.pages)) {
       expect(files.length).toBeGreaterThan(2);
-      for (const file of files) expect(names).toContain(file.replace('assets/', ''));
+      for (const file of files) expect(names).toContain(file.replace('/assets/', ''));
     }
   });
 
-  it.each(['fa', 'en'])(
-    '%s: have no inline script or style and ask no other host',
-    async (language) => {
-      const text = await readFile(join(folder, `index.${language}.html`), 'utf8');
-      expect(text).toContain(
-        `<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`,
-      );
-      expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=/);
-      expect(text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+  it.each(['fa', 'en'] as const)(
+    '%s: have every page for every role, without scripts and inline styles',
+    (language) => {
+      const { signIn, shells, mains, html } = parts[language];
+      const pages = PAGES.filter((page) => !('isPublic' in page));
+      expect(Object.keys(mains)).toEqual(pages.map(({ path }) => path));
+      for (const of of [shells, ...Object.values(mains)])
+        expect(Object.keys(of)).toEqual(Object.keys(grants));
+      const texts = [signIn, ...[shells, ...Object.values(mains)].flatMap(Object.values<string>)];
+      for (const text of texts) {
+        expect(text).toMatch(/<(?:h1|main)/);
+        expect(text).not.toMatch(/<script|<style|\bstyle=|\bon\w+=/);
+      }
+      expect(html).toContain(`<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`);
+      expect(html).not.toMatch(/<script(?![^>]*(?:\bsrc=|json))|<style|\bstyle=|\bon\w+=/);
+      expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
     },
   );
+
+  it('let nobody send a password before the application is there', () => {
+    expect(parts.fa.signIn).toMatch(/<button type="submit"[^>]* disabled=""/);
+  });
 
   it('are followed by styles that ask no other host', async () => {
     const names = (await readdir(join(folder, 'assets'))).filter((name) => name.endsWith('.css'));

@@ -3,11 +3,14 @@ import { globSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { compressFiles } from './compress.ts';
-import { documentsOf, preloadsOf } from './documents.ts';
+import { documentsOf } from './documents.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..');
 /** What the built files depend on. */
-const SOURCES = ['panel/**/*.*', 'events/{jalali,tehran-time}.ts', 'package-lock.json'];
+const SOURCES = [
+  ...['panel/**/*.*', 'events/{jalali,tehran-time}.ts', 'platform/permissions.ts'],
+  'package-lock.json',
+];
 const HASH_FILE = 'sources.sha256';
 
 /**
@@ -24,13 +27,15 @@ export async function buildPanel(folder: string): Promise<'built' | 'unchanged'>
     process.env['NODE_ENV'] = 'production';
     // Only here: a start that finds the panel built does not wait for a bundler.
     const { build } = await import('vite');
+    const { prerenderPages } = await import('./prerender-pages.ts');
     await build({
       configFile: join(import.meta.dirname, 'vite.config.ts'),
       build: { outDir: draft },
       logLevel: 'warn',
     });
-    const written = { ...(await documentsOf(draft)), ...(await preloadsOf(draft)) };
-    for (const [name, text] of Object.entries(written)) await writeFile(join(draft, name), text);
+    const documents = await documentsOf(draft, await prerenderPages(`${draft}.server`));
+    for (const [language, parts] of Object.entries(documents))
+      await writeFile(join(draft, `documents.${language}.json`), JSON.stringify(parts));
     await compressFiles(draft);
     await writeFile(join(draft, HASH_FILE), sources);
     await replaceFolder(folder, draft);

@@ -1,70 +1,90 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PAGES, type PanelPage } from './pages.ts';
+import type { Prerendered } from './prerendered.ts';
 
 /** What a language writes into the document that index.html holds for Persian. */
 const LANGUAGES = {
   fa: { root: '<html lang="fa" dir="rtl">', title: 'روند', font: 'vazirmatn-arabic' },
   en: { root: '<html lang="en" dir="ltr">', title: 'Ravand', font: 'vazirmatn-latin' },
 } as const;
+type Language = keyof typeof LANGUAGES;
+
+const SCRIPT = /\s*<script type="module"[^>]*\ssrc="([^"]+)"[^>]*><\/script>/g;
+const PRELOADED = /\s*<link rel="modulepreload"[^>]*>/g;
 
 interface Chunk {
   file: string;
   assets?: string[];
-  css?: string[];
   imports?: string[];
 }
 type Manifest = Readonly<Record<string, Chunk>>;
 
-/** What a signed-in member's browser needs for each page besides index.html, by its path. */
-export type Preloads = Readonly<Record<string, readonly string[]>>;
-
-/**
- * index.fa.html and index.en.html of a build: index.html in each language, which also preloads the
- * texts of the first page and the font, so that they come with the script and not after it.
- */
-export async function documentsOf(folder: string): Promise<Record<string, string>> {
-  const html = await readFile(join(folder, 'index.html'), 'utf8');
-  const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
-  const assets = Object.values(manifest).flatMap(({ file, assets: more = [] }) => [file, ...more]);
-  return Object.fromEntries(
-    Object.entries(LANGUAGES).map(([language, { root, title, font }]) => {
-      const texts = manifest[`src/app/first-texts/${language}.ts`]?.file;
-      const fontFile = assets.find((name) => name.includes(font) && name.endsWith('.woff2'));
-      if (!texts || !fontFile) throw new Error(`the build has no texts or no font of ${language}`);
-      const preloads = [
-        `<link rel="modulepreload" crossorigin href="/${texts}" />`,
-        `<link rel="preload" as="font" type="font/woff2" crossorigin href="/${fontFile}" />`,
-      ];
-      const text = html
-        .replace(LANGUAGES.fa.root, root)
-        .replace(`<title>${LANGUAGES.fa.title}</title>`, `<title>${title}</title>`)
-        .replace('</head>', `  ${preloads.join('\n    ')}\n  </head>`);
-      return [`index.${language}.html`, text];
-    }),
-  );
+/** What the control plane makes the documents of one language of. */
+export interface DocumentParts extends Prerendered {
+  /** index.html in the language, without a page and without the application's scripts. */
+  html: string;
+  /** The scripts of every page, in the order in which they run. */
+  scripts: readonly string[];
+  /** What the scripts import at once: the texts of every page. */
+  imported: readonly string[];
+  /** What a page of members imports besides, by its path. */
+  pages: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * preloads.fa.json and preloads.en.json: the code, the styles and the texts of each page, which the
- * browser then fetches together with the application and not after it.
+ * The parts of the documents of a build. The document loads no script but the one that waits for
+ * the first paint; it preloads the font, which would otherwise be asked for by the styles.
  */
-export async function preloadsOf(folder: string): Promise<Record<string, string>> {
-  const html = await readFile(join(folder, 'index.html'), 'utf8');
+export async function documentsOf(
+  folder: string,
+  prerendered: Readonly<Record<Language, Prerendered>>,
+): Promise<Record<Language, DocumentParts>> {
+  const index = await readFile(join(folder, 'index.html'), 'utf8');
   const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+  const scripts = Array.from(index.matchAll(SCRIPT), ([, file = '']) => file);
+  const loader = manifest['src/first-paint.ts']?.file;
+  if (!loader || scripts.length === 0) throw new Error('the build has no scripts to start with');
+  const assets = Object.values(manifest).flatMap(({ file, assets: more = [] }) => [file, ...more]);
+  const partsOf = (language: Language): DocumentParts => {
+    const { root, title, font } = LANGUAGES[language];
+    const texts = manifest[`src/app/first-texts/${language}.ts`]?.file;
+    const fontFile = assets.find((name) => name.includes(font) && name.endsWith('.woff2'));
+    if (!texts || !fontFile) throw new Error(`the build has no texts or no font of ${language}`);
+    const head = [
+      `<link rel="preload" as="font" type="font/woff2" crossorigin href="/${fontFile}" />`,
+      `<script type="module" crossorigin src="/${loader}"></script>`,
+    ];
+    const html = index
+      .replaceAll(SCRIPT, '')
+      .replaceAll(PRELOADED, '')
+      .replace(LANGUAGES.fa.root, root)
+      .replace(`<title>${LANGUAGES.fa.title}</title>`, `<title>${title}</title>`)
+      .replace('</head>', `  ${head.join('\n    ')}\n  </head>`);
+    const known = [...scripts, `/${texts}`];
+    const pages = pagesOf(manifest, { language, known });
+    return { ...prerendered[language], html, scripts, imported: [`/${texts}`], pages };
+  };
+  return { fa: partsOf('fa'), en: partsOf('en') };
+}
+
+/** The code and the texts of each page of members, by its path. */
+function pagesOf(
+  manifest: Manifest,
+  { language, known }: { language: Language; known: readonly string[] },
+): Record<string, string[]> {
   const pages: readonly PanelPage[] = PAGES;
-  const filesOf = (language: string, module: string): string[] => {
+  const filesOf = (module: string): string[] => {
     const texts = `src/features/${module.split('/')[0] ?? ''}/texts/${language}.po`;
     const names = ['src/app/shell.tsx', `src/features/${module}.tsx`, texts];
-    return closureOf(manifest, names).filter((file) => !html.includes(file));
+    return closureOf(manifest, names)
+      .map((file) => `/${file}`)
+      .filter((file) => !known.includes(file));
   };
   return Object.fromEntries(
-    Object.keys(LANGUAGES).map((language) => {
-      const preloads = pages.flatMap(({ path, module }) =>
-        module === undefined ? [] : [[path, filesOf(language, module)] as const],
-      );
-      return [`preloads.${language}.json`, JSON.stringify(Object.fromEntries(preloads))];
-    }),
+    pages.flatMap(({ path, module }) =>
+      module === undefined ? [] : [[path, filesOf(module)] as const],
+    ),
   );
 }
 
@@ -76,9 +96,5 @@ function closureOf(manifest: Manifest, names: readonly string[]): string[] {
     if (!chunk) throw new Error(`the build has no chunk ${name}`);
     for (const imported of chunk.imports ?? []) known.add(imported);
   }
-  const files = [...known].flatMap((name) => {
-    const { file = '', css = [] } = manifest[name] ?? {};
-    return [file, ...css];
-  });
-  return [...new Set(files)];
+  return [...new Set([...known].map((name) => manifest[name]?.file ?? ''))];
 }

@@ -31,13 +31,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     rolldownOptions: {
+      input: ['index.html', 'src/first-paint.ts'].map((name) => join(import.meta.dirname, name)),
       output: {
         // What the first page needs is one request, and what members' pages share is another, not
         // one for each module: browsers fetch few at a time. The parts with libraries come with
         // the pages that show them.
         codeSplitting: {
           groups: [
-            { name: 'base', tags: ['$initial'] },
+            // Runs before and by itself: two short tasks, not a long one.
+            { name: 'react', test: /node_modules\/(?:react|react-dom|scheduler)\// },
+            { name: 'base', tags: ['$initial'], test: /^(?!.*first-paint)/ },
             {
               name: 'parts',
               test: /panel\/src\/shared\/(?!.*(?:calendar|time-chart|virtual-table|picture|texts))/,

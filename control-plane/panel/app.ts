@@ -16,7 +16,7 @@ import {
   type SessionResult,
 } from '../sessions/authenticate.ts';
 import { StoreUnavailable } from '../store.ts';
-import { answerDocument } from './document.ts';
+import { answerDocument, type Visitor } from './document.ts';
 import type { PanelFiles } from './files.ts';
 import { answerMailPreview } from './mail-preview.ts';
 import {
@@ -178,7 +178,10 @@ async function servePage(
   {
     files,
     identify,
-  }: Pick<PanelOptions, 'files'> & { identify: (request: HostRequest) => Promise<SessionResult> },
+    ports: { members },
+  }: Pick<PanelOptions, 'files' | 'ports'> & {
+    identify: (request: HostRequest) => Promise<SessionResult>;
+  },
 ): Promise<Answer | RenderedAnswer> {
   const path = url.split('?')[0] ?? '';
   const file = files.answer(path, message.headers);
@@ -188,11 +191,21 @@ async function servePage(
     return refuse('unknown_endpoint', {
       message: `no such endpoint: ${method} ${path.slice(0, 200)}`,
     });
-  const { cookie } = message.headers;
-  const session =
-    cookie === undefined ? undefined : await identify({ message, method, url, ...request });
-  const account = session?.ok ? session.caller.account : undefined;
-  return answerDocument({ path, cookie, account }, files);
+  const visitor = await visitorOf(await identify({ message, method, url, ...request }), members);
+  const { cookie, 'accept-encoding': accepted } = message.headers;
+  const asked = { path, cookie, acceptEncoding: [accepted ?? ''].flat().join(), visitor };
+  return await answerDocument(asked, files.documents);
+}
+
+async function visitorOf(
+  session: SessionResult,
+  members: SessionPorts['members'] & OwnPorts['members'],
+): Promise<Visitor> {
+  if (session.ok) {
+    const { caller } = session;
+    return { kind: 'member', caller, accounts: await members.accountsOf(caller.memberId) };
+  }
+  return { kind: session.error.code === 'unauthenticated' ? 'nobody' : 'unknown' };
 }
 
 /** Whether a page asks who is signed in, to whom it is no error that nobody is. */

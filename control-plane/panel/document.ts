@@ -1,9 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants } from 'node:zlib';
+import type { DocumentParts } from '../../panel/documents.ts';
 import { pageOf } from '../../panel/pages.ts';
+import { ACCOUNT_MARK, EMAIL_MARK } from '../../panel/prerendered.ts';
+import { escapeHtml } from '../../messaging/rendering/output-text.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
-import { grants } from '../../platform/permissions.ts';
+import { grants, type Role } from '../../platform/permissions.ts';
 import type { Membership } from '../members/member-store.ts';
-import type { PanelFiles } from './files.ts';
+import type { Caller } from '../sessions/authenticate.ts';
+import { acceptedEncodings, type PanelFiles } from './files.ts';
+import { describeSession } from './start-session.ts';
+
+const compress = promisify(brotliCompress);
 
 /** Everything comes from the panel itself. Styles that its library inserts carry the nonce. */
 function policyWith(nonce: string): string {
@@ -24,56 +33,91 @@ const SECURITY = {
 const NOT_BUILT =
   '<!doctype html><meta charset="utf-8"><title>Ravand</title><p>The panel is not built: run <code>./ravand up</code>, or <code>node deploy/local/setup/build-panel.ts</code>.</p>';
 
+/** Who asks for a document. `unknown`: it cannot be known now. */
+export type Visitor =
+  { kind: 'member'; caller: Caller; accounts: readonly Membership[] } | { kind: 'nobody' | 'unknown' };
+
 interface DocumentRequest {
   /** Without the query. */
   path: string;
   cookie: string | undefined;
-  /** Of the signed-in member; undefined: nobody is, or it cannot be known now. */
-  account: Pick<Membership, 'role' | 'isOperator'> | undefined;
+  acceptEncoding: string | undefined;
+  visitor: Visitor;
 }
 
 /**
- * The document of a page, in the language and the theme of its cookies. 404 for a path without a
- * page, 403 for a page that the member may not open: the panel shows why.
+ * The document of a page, in the language and the theme of its cookies: the page as it looks before
+ * its data is there, who is signed in, and which scripts to load. 404 for a path without a page, 403
+ * for a page that the role may not open: the page says why.
  */
-export function answerDocument(
-  { path, cookie, account }: DocumentRequest,
-  { documents, preloads }: Pick<PanelFiles, 'documents' | 'preloads'>,
-): RenderedAnswer {
+export async function answerDocument(
+  { path, cookie, acceptEncoding, visitor }: DocumentRequest,
+  documents: PanelFiles['documents'],
+): Promise<RenderedAnswer> {
   const nonce = randomBytes(16).toString('base64');
   const headers = {
     ...SECURITY,
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policyWith(nonce),
-    vary: 'cookie',
+    vary: 'cookie, accept-encoding',
   };
   if (!documents) return { status: 503, headers, body: Buffer.from(NOT_BUILT) };
   const theme = cookieValue(cookie, 'theme');
-  const language = cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa';
-  // Nobody is signed in: the page will be sign-in, which the document has whole.
-  const needed = account === undefined ? [] : (preloads[language][pageOf(path)?.path ?? ''] ?? []);
-  const html = documents[language]
-    .replace('</head>', `${needed.map(linkTo).join('')}</head>`)
+  const parts = documents[cookieValue(cookie, 'language') === 'en' ? 'en' : 'fa'];
+  const html = parts.html
     .replace('nonce=""', `nonce="${nonce}"`)
     .replace(/(<html [^>]*)>/, (root: string, start: string) =>
       theme === 'dark' || theme === 'light' ? `${start} data-theme="${theme}">` : root,
-    );
-  return { status: statusOf(path, account), headers, body: Buffer.from(html) };
+    )
+    .replace('id="start">{}', () => `id="start">${startOf(path, { visitor, parts })}`)
+    .replace('<div id="root">', () => `<div id="root">${contentOf(path, { visitor, parts })}`);
+  const status = statusOf(path, visitor.kind === 'member' ? visitor.caller.account.role : undefined);
+  const body = Buffer.from(html);
+  if (!acceptedEncodings(acceptEncoding ?? '').has('br')) return { status, headers, body };
+  const compressed = await compress(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
+  return { status, headers: { ...headers, 'content-encoding': 'br' }, body: compressed };
 }
 
-function linkTo(file: string): string {
-  return file.endsWith('.css')
-    ? `<link rel="preload" as="style" crossorigin href="/${file}" />`
-    : `<link rel="modulepreload" crossorigin href="/${file}" />`;
+interface Shown {
+  visitor: Visitor;
+  parts: DocumentParts;
 }
 
-function statusOf(path: string, account: DocumentRequest['account']): number {
+/** JSON that cannot end its element: a name of an account may be anything. */
+function startOf(path: string, { visitor, parts }: Shown): string {
+  const { scripts, imported, pages } = parts;
+  // Whoever is not signed in sees sign-in, which comes with the scripts of every page.
+  const own = visitor.kind === 'nobody' ? [] : (pages[pageOf(path)?.path ?? ''] ?? []);
+  const start = { scripts, imported: [...imported, ...own], session: sessionOf(visitor) };
+  return JSON.stringify(start).replaceAll('<', '\\u003c');
+}
+
+function sessionOf(visitor: Visitor): Record<string, unknown> | null | undefined {
+  if (visitor.kind === 'member') return describeSession(visitor.caller, visitor.accounts);
+  return visitor.kind === 'nobody' ? null : undefined;
+}
+
+/** HTML of the page that the visitor will see; empty where only the application knows it. */
+function contentOf(path: string, { visitor, parts }: Shown): string {
+  const page = pageOf(path);
+  if (!page || visitor.kind === 'unknown') return '';
+  if (visitor.kind === 'nobody' || page.isPublic) return parts.signIn;
+  const { account, email } = visitor.caller;
+  const main = parts.mains[page.path]?.[account.role] ?? '';
+  return (parts.shells[account.role] ?? '')
+    .replaceAll(`href="${page.path}"`, (link) => `${link} aria-current="page"`)
+    .replace(/<main [^>]*>/, (start) => start + main)
+    .replaceAll(ACCOUNT_MARK, () => escapeHtml(account.name))
+    .replaceAll(EMAIL_MARK, () => escapeHtml(email));
+}
+
+function statusOf(path: string, role: Role | undefined): number {
   const page = pageOf(path);
   if (!page) return 404;
-  if (account === undefined) return 200;
-  const { permission, isForOperators } = page;
-  if (isForOperators && account.isOperator !== true) return 403;
-  return permission === undefined || grants[account.role].includes(permission) ? 200 : 403;
+  const { permission } = page;
+  return permission === undefined || role === undefined || grants[role].includes(permission)
+    ? 200
+    : 403;
 }
 
 function cookieValue(header: string | undefined, name: string): string | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import type { Preloads } from '../../panel/documents.ts';
+import type { DocumentParts } from '../../panel/documents.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -28,17 +28,15 @@ interface BuiltFile {
   encoded: ReadonlyMap<string, Buffer>;
 }
 
-/** The built panel in memory: some hundred kilobytes. */
+/** The built panel in memory: a few megabytes. */
 export interface PanelFiles {
   /** The answer for a path such as /assets/x.js; undefined: there is no such file. */
   answer(
     path: string,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): RenderedAnswer | undefined;
-  /** index.html in a language; undefined: the panel is not built. */
-  documents: Readonly<Record<'fa' | 'en', string>> | undefined;
-  /** What a member's page needs besides its document. */
-  preloads: Readonly<Record<'fa' | 'en', Preloads>>;
+  /** What documents are made of, by language; undefined: the panel is not built. */
+  documents: Readonly<Record<'fa' | 'en', DocumentParts>> | undefined;
 }
 
 /** Reads what panel/build.ts wrote. A folder that does not exist is a panel without files. */
@@ -55,16 +53,15 @@ export function readPanelFiles(folder: string): PanelFiles {
       const file = files.get(path);
       return file && answerFile(file, headers);
     },
-    documents: names.includes('index.fa.html')
-      ? { fa: textOf(folder, 'index.fa.html'), en: textOf(folder, 'index.en.html') }
+    documents: names.includes('documents.fa.json')
+      ? { fa: documentsIn(folder, 'fa'), en: documentsIn(folder, 'en') }
       : undefined,
-    preloads: { fa: preloadsIn(folder, names, 'fa'), en: preloadsIn(folder, names, 'en') },
   };
 }
 
-function preloadsIn(folder: string, names: readonly string[], language: 'fa' | 'en'): Preloads {
-  const name = `preloads.${language}.json`;
-  return names.includes(name) ? (JSON.parse(textOf(folder, name)) as Preloads) : {};
+function documentsIn(folder: string, language: 'fa' | 'en'): DocumentParts {
+  const text = readFileSync(join(folder, `documents.${language}.json`), 'utf8');
+  return JSON.parse(text) as DocumentParts;
 }
 
 function namesIn(folder: string): string[] {
@@ -93,10 +90,6 @@ function readFile(
   };
 }
 
-function textOf(folder: string, name: string): string {
-  return readFileSync(join(folder, name), 'utf8');
-}
-
 function answerFile(
   { type, cache, etag, plain, encoded }: BuiltFile,
   headers: Parameters<PanelFiles['answer']>[1],
@@ -117,7 +110,7 @@ function answerFile(
 }
 
 /** The encodings of Accept-Encoding that are not refused with q=0. */
-function acceptedEncodings(header: string): Set<string> {
+export function acceptedEncodings(header: string): Set<string> {
   const listed = header.split(',').map((one) =>
     one
       .trim()

@@ -5,6 +5,7 @@ import {
   createRouter,
   lazyRouteComponent,
   redirect,
+  type RouterHistory,
 } from '@tanstack/react-router';
 import { PAGES, type PagePath, type PanelPage } from '../../pages.ts';
 import { forbidden } from '../shared/api/problem.ts';
@@ -261,8 +262,10 @@ const routes = [
 
 const routeTree = rootRoute.addChildren([signInRoute, memberRoute.addChildren(routes)]);
 
-export function createPanelRouter(queryClient: QueryClient) {
+/** `history`: where there is no window. */
+export function createPanelRouter(queryClient: QueryClient, history?: RouterHistory) {
   return createRouter({
+    ...(history ? { history } : {}),
     routeTree,
     context: { queryClient },
     defaultPreload: 'intent',

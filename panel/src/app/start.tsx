@@ -1,15 +1,16 @@
-import { i18n } from '@lingui/core';
-import { I18nProvider } from '@lingui/react';
-import { QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { startTransition } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from '../shared/api/query-client.ts';
+import { readStart } from '../shared/session/start.ts';
 import { sessionQuery } from '../shared/session/session.ts';
+import { App } from './app.tsx';
 import { loadFirstTexts } from './first-texts/load.ts';
 import { createPanelRouter } from './router.ts';
 
-/** Starts the application. Who is signed in and the texts are read at the same time. */
+/**
+ * Starts the application. Who is signed in is in the document, or else is read together with the
+ * texts. A page that the document shows already stays until the application can show it, too.
+ */
 export async function startApp(document: Document): Promise<void> {
   const root = document.getElementById('root');
   if (!root) throw new Error('index.html has no element with the id root');
@@ -18,15 +19,11 @@ export async function startApp(document: Document): Promise<void> {
     void router.invalidate();
   });
   const router = createPanelRouter(queryClient);
-  void queryClient.query(sessionQuery).catch(() => undefined);
+  const { session } = readStart(document);
+  if (session === undefined) void queryClient.query(sessionQuery).catch(() => undefined);
+  else queryClient.setQueryData(sessionQuery.queryKey, session);
   await loadFirstTexts();
-  createRoot(root).render(
-    <StrictMode>
-      <I18nProvider i18n={i18n}>
-        <QueryClientProvider client={queryClient}>
-          <RouterProvider router={router} />
-        </QueryClientProvider>
-      </I18nProvider>
-    </StrictMode>,
-  );
+  if (root.firstElementChild) await router.load();
+  // In slices, so that the page answers to its visitor meanwhile.
+  startTransition(() => createRoot(root).render(<App {...{ queryClient, router }} />));
 }

@@ -21,8 +21,8 @@ export function SignInPage() {
   const router = useRouter();
   const queryClient = useQueryClient();
   const { next } = route.useSearch();
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const [email, setEmail] = useState(() => typed('email'));
+  const [password, setPassword] = useState(() => typed('password'));
   const title = t`ورود به روند`;
   useEffect(() => {
     document.title = title;
@@ -54,6 +54,7 @@ export function SignInPage() {
           label={<Trans>نشانی ایمیل</Trans>}
           type="email"
           name="email"
+          autoFocus={hasFocus('email')}
           dir="ltr"
           autoComplete="username"
           required
@@ -64,6 +65,7 @@ export function SignInPage() {
           label={<Trans>گذرواژه</Trans>}
           type="password"
           name="password"
+          autoFocus={hasFocus('password')}
           dir="ltr"
           autoComplete="current-password"
           required
@@ -73,7 +75,13 @@ export function SignInPage() {
         <div role="alert" className={styles['problem']}>
           {signIn.error ? <SignInProblem error={signIn.error} /> : null}
         </div>
-        <Button kind="primary" type="submit" isBusy={signIn.isPending}>
+        {/* Without the application the browser would send the password as part of an address. */}
+        <Button
+          kind="primary"
+          type="submit"
+          isBusy={signIn.isPending}
+          disabled={import.meta.env.SSR}
+        >
           {signIn.isPending ? <Trans>در حال ورود…</Trans> : <Trans>ورود</Trans>}
         </Button>
         <p className={styles['help']}>
@@ -84,6 +92,21 @@ export function SignInPage() {
       </form>
     </main>
   );
+}
+
+/** What was typed into the page of the document before the application came. */
+function typed(name: string): string {
+  return fieldOfDocument(name)?.value ?? '';
+}
+
+function hasFocus(name: string): boolean {
+  const field = fieldOfDocument(name);
+  return field !== undefined && document.activeElement === field;
+}
+
+function fieldOfDocument(name: string): HTMLInputElement | undefined {
+  if (import.meta.env.SSR) return undefined;
+  return document.querySelector<HTMLInputElement>(`input[name="${name}"]`) ?? undefined;
 }
 
 function SignInProblem({ error }: { error: unknown }) {

@@ -3,8 +3,16 @@ export type Language = (typeof LANGUAGES)[number];
 
 const YEAR_SECONDS = 31_536_000;
 
+let prerendered: Language = 'fa';
+
+/** The language of pages that are rendered where there is no document. */
+export function prerenderIn(language: Language): void {
+  prerendered = language;
+}
+
 /** The language of this page: the server writes it into the document, by the cookie `language`. */
 export function currentLanguage(): Language {
+  if (import.meta.env.SSR) return prerendered;
   return document.documentElement.lang === 'en' ? 'en' : 'fa';
 }
 

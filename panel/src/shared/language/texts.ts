@@ -15,12 +15,13 @@ export async function loadTexts(...features: readonly string[]): Promise<void> {
   const language = currentLanguage();
   await Promise.all(
     features.map(async (feature) => {
-      if (loaded.has(feature)) return;
+      const name = `${language}/${feature}`;
+      if (loaded.has(name)) return;
       const load = catalogues[`../../features/${feature}/texts/${language}.po`];
       if (!load) throw new Error(`no texts of ${feature} in the language ${language}`);
       const { messages } = await load();
       i18n.load(language, messages);
-      loaded.add(feature);
+      loaded.add(name);
     }),
   );
 }

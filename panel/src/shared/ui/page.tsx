@@ -1,5 +1,6 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { useLingui } from '@lingui/react/macro';
+import { Loading } from './states.tsx';
 import styles from './page.module.css';
 
 /** Set by the first page of a visit: its heading does not get the focus, later ones do. */
@@ -41,7 +42,8 @@ export function Page({
         </div>
         {actions ? <div className={styles['actions']}>{actions}</div> : null}
       </header>
-      {children}
+      {/* Forms and results depend on the address and on data, which the build does not know. */}
+      {import.meta.env.SSR ? <Loading lines={12} /> : children}
     </div>
   );
 }

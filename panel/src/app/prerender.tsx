@@ -1,0 +1,58 @@
+import { QueryClient } from '@tanstack/react-query';
+import { createMemoryHistory } from '@tanstack/react-router';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { grants, type Role } from '../../../platform/permissions.ts';
+import { PAGES, type PanelPage } from '../../pages.ts';
+import { ACCOUNT_MARK, EMAIL_MARK, type Prerendered } from '../../prerendered.ts';
+import { prerenderIn, type Language } from '../shared/language/language.ts';
+import { sessionQuery, type Session } from '../shared/session/session.ts';
+import { App } from './app.tsx';
+import { loadFirstTexts } from './first-texts/load.ts';
+import { createPanelRouter } from './router.ts';
+
+/** The page whose entry of the navigation is none: the shell of all pages. */
+const WITHOUT_ENTRY = '/me';
+const MAIN = /(<main id="main"[^>]*>)(.*)(<\/main>)/s;
+
+/** Every page as React shows it before its data is there. The build runs this, no browser does. */
+export async function prerender(language: Language): Promise<Prerendered> {
+  prerenderIn(language);
+  await loadFirstTexts();
+  const pages: readonly PanelPage[] = PAGES.filter((page) => !('isPublic' in page));
+  const roles = Object.keys(grants) as Role[];
+  const shells: Record<string, string> = {};
+  const mains: Record<string, Record<string, string>> = {};
+  for (const role of roles) {
+    shells[role] = (await render(WITHOUT_ENTRY, sessionOf(role))).replace(MAIN, '$1$3');
+    for (const { path } of pages) {
+      const [, , main = ''] = MAIN.exec(await render(exampleOf(path), sessionOf(role))) ?? [];
+      if (main === '') throw new Error(`the page ${path} was not rendered for the role ${role}`);
+      (mains[path] ??= {})[role] = main;
+    }
+  }
+  return { signIn: await render('/sign-in', null), shells, mains };
+}
+
+async function render(path: string, session: Session | null): Promise<string> {
+  const queryClient = new QueryClient();
+  queryClient.setQueryData(sessionQuery.queryKey, session);
+  const history = createMemoryHistory({ initialEntries: [path] });
+  const router = createPanelRouter(queryClient, history);
+  await router.load();
+  return renderToStaticMarkup(<App {...{ queryClient, router }} />);
+}
+
+/** A path with something in the place of its parameters. */
+function exampleOf(path: string): string {
+  return path.replaceAll(/\$\w+/g, encodeURIComponent('…'));
+}
+
+function sessionOf(role: Role): Session {
+  return {
+    member: { id: 0, email: EMAIL_MARK },
+    account: { id: 0, name: ACCOUNT_MARK },
+    role,
+    permissions: grants[role],
+    accounts: [{ id: 0, name: ACCOUNT_MARK, role }],
+  };
+}
