@@ -129,7 +129,7 @@ describe('the documents of the panel', () => {
   );
 
   it('let nobody send a password before the application is there', () => {
-    expect(parts.fa.signIn).toMatch(/<button type="submit"[^>]* disabled=""/);
+    expect(parts.fa.signIn).toMatch(/<button [^>]*type="submit"[^>]* disabled=""/);
   });
 
   it('are followed by styles that ask no other host', async () => {

@@ -78,6 +78,14 @@ it('an owner who is no operator sees why replays are not for them, with status 4
   expect(await page.getByRole('button', { name: 'بازپخش تازه' }).count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   await context.close();
+
+it('without a script the document shows the page, its navigation and whose account it is', async () => {
+  const { page } = await open(browser, { session: account.owner, withoutScripts: true });
+  await page.goto('/reports/funnel');
+  await page.getByRole('heading', { level: 1, name: 'قیف' }).waitFor();
+  const [link] = await page.locator('aside a[aria-current=page]').all();
+  expect(await link?.getAttribute('href')).toBe('/reports/funnel');
+  await page.getByRole('banner').getByText('pages').waitFor();
 });
 
 it('a page that does not exist says so, with status 404', async () => {

@@ -25,15 +25,19 @@ interface Visit {
   session?: string;
   language?: Language;
   width?: number;
+  withoutScripts?: true;
 }
 
 /** A page of a new browser profile, signed in with a session. */
 export async function open(
   browser: Browser,
-  { session, language = 'fa', width = 1280 }: Visit = {},
+  { session, language = 'fa', width = 1280, withoutScripts }: Visit = {},
 ): Promise<Opened> {
   const url = readyStack().panel_url;
-  const context = await browser.newContext({ baseURL: url, viewport: { width, height: 900 } });
+  const context = await browser.newContext({
+    ...{ baseURL: url, viewport: { width, height: 900 } },
+    javaScriptEnabled: !withoutScripts,
+  });
   await context.addCookies([
     { name: 'language', value: language, url },
     ...(session === undefined ? [] : [{ name: 'service_session', value: session, url }]),

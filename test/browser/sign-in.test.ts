@@ -43,6 +43,32 @@ it('a wrong password is refused with a sentence, and guesses are throttled', asy
   expect.fail('thirty guesses were not throttled');
 });
 
+it('without a script the document shows sign-in, but its password cannot be sent', async () => {
+  const { page } = await open(browser, { withoutScripts: true });
+  await page.goto('/sign-in');
+  await page.getByRole('heading', { name: 'ورود به روند' }).waitFor();
+  expect(await page.locator('button[type=submit]').isDisabled()).toBe(true);
+});
+
+it('what is typed before the application comes stays, with the focus', async () => {
+  const { page } = await open(browser);
+  const held: (() => void)[] = [];
+  await page.route(/assets\/base-/, async (route) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    await route.continue();
+  });
+  await page.goto('/sign-in', { waitUntil: 'commit' });
+  await page.getByLabel('نشانی ایمیل').fill(member.email);
+  await page.getByLabel('گذرواژه').fill(member.password);
+  await expect.poll(() => held.length).toBeGreaterThan(0);
+  for (const release of held) release();
+  const button = page.getByRole('button', { name: 'ورود', exact: true });
+  await expect.poll(() => button.isEnabled()).toBe(true);
+  expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password');
+  await button.click();
+  await page.getByRole('heading', { level: 1, name: 'نمای کلی' }).waitFor();
+});
+
 it.each(['fa', 'en'] as const)('sign-in has no violation of axe in %s', async (language) => {
   const { page, complaints } = await open(browser, { language });
   await page.goto('/sign-in');

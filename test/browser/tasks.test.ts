@@ -145,6 +145,34 @@ it('an e-mail is previewed with its own styles, and neither runs nor loads anyth
   expect(loaded).toEqual([]);
 });
 
+it.each(['fa', 'en'] as const)(
+  'a person with events and a campaign have no violation of axe in %s',
+  async (language) => {
+    const session = account.owner;
+    const { page, complaints } = await open(browser, { session, language });
+    for (const path of ['/people/person-1', `/campaigns/${await makeCampaign(`spring ${language}`)}`]) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 2 }).first().waitFor();
+      await expect.poll(() => page.getByText(/در حال خواندن|Loading/).count()).toBe(0);
+      expect(await violations(page)).toEqual([]);
+    }
+    expect(complaints).toEqual([]);
+  },
+);
+
+/** A draft, with a template of its own; its id. */
+async function makeCampaign(name: string): Promise<number> {
+  const session = account.owner;
+  const content = { name, channel: 'sms', category: 'marketing', text: 'سلام {{ user.name }}' };
+  const template = await control('POST', '/v1/templates', { session, body: content });
+  const { id: template_id } = template.body as { id: number };
+  const audience = { attribute: 'city', op: 'eq', value: 'تهران' };
+  const body = { name, channel: 'sms', template_id, audience };
+  const campaign = await control('POST', '/v1/campaigns', { session, body });
+  expect(campaign.status).toBe(201);
+  return (campaign.body as { id: number }).id;
+}
+
 it('the main way to a report works with the keyboard alone', async () => {
   const { page } = await opened();
   await page.goto('/reports/funnel');

@@ -36,6 +36,7 @@ export function OverviewPage() {
   return (
     <Page
       title={t`نمای کلی`}
+      lead={t`اکنون چه رویدادهایی می‌رسند، آیا حساب رویدادها تراز است، و چه چیزی نیاز به رسیدگی دارد.`}
       actions={
         <Link to="/live" className={buttonClass('secondary')}>
           <Trans>رویدادهای زنده</Trans>

@@ -24,7 +24,10 @@ export function NewSegmentPage() {
   const { definition } = newRoute.useSearch();
   const navigate = newRoute.useNavigate();
   return (
-    <Page title={t`سگمنت تازه`}>
+    <Page
+      title={t`سگمنت تازه`}
+      lead={t`شرط‌ها را بچینید؛ شمار کسانی که در آن می‌گنجند در همان حال نشان داده می‌شود.`}
+    >
       <Builder
         segment={undefined}
         definition={definition ?? { all: [] }}

@@ -1,7 +1,7 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useEffect, useState, type SubmitEvent } from 'react';
+import { useEffect, type SubmitEvent } from 'react';
 import { request } from '../../shared/api/request.ts';
 import { Problem } from '../../shared/api/problem.ts';
 import { useFormat } from '../../shared/format/use-format.ts';
@@ -11,6 +11,7 @@ import { Button } from '../../shared/ui/button.tsx';
 import { TextField } from '../../shared/ui/field.tsx';
 import { Logo } from '../../shared/ui/logo.tsx';
 import { ProblemText } from '../../shared/ui/states.tsx';
+import { useFormerField } from './use-former-field.ts';
 import styles from './sign-in-page.module.css';
 
 const route = getRouteApi('/sign-in');
@@ -21,8 +22,8 @@ export function SignInPage() {
   const router = useRouter();
   const queryClient = useQueryClient();
   const { next } = route.useSearch();
-  const [email, setEmail] = useState(() => typed('email'));
-  const [password, setPassword] = useState(() => typed('password'));
+  const email = useFormerField('email');
+  const password = useFormerField('password');
   const title = t`ورود به روند`;
   useEffect(() => {
     document.title = title;
@@ -37,7 +38,7 @@ export function SignInPage() {
   });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    signIn.mutate({ email, password });
+    signIn.mutate({ email: email.value, password: password.value });
   };
   return (
     <main className={styles['page']}>
@@ -54,23 +55,23 @@ export function SignInPage() {
           label={<Trans>نشانی ایمیل</Trans>}
           type="email"
           name="email"
-          autoFocus={hasFocus('email')}
+          autoFocus={email.hasFocus}
           dir="ltr"
           autoComplete="username"
           required
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
+          value={email.value}
+          onChange={(event) => email.setValue(event.target.value)}
         />
         <TextField
           label={<Trans>گذرواژه</Trans>}
           type="password"
           name="password"
-          autoFocus={hasFocus('password')}
+          autoFocus={password.hasFocus}
           dir="ltr"
           autoComplete="current-password"
           required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
+          value={password.value}
+          onChange={(event) => password.setValue(event.target.value)}
         />
         <div role="alert" className={styles['problem']}>
           {signIn.error ? <SignInProblem error={signIn.error} /> : null}
@@ -92,21 +93,6 @@ export function SignInPage() {
       </form>
     </main>
   );
-}
-
-/** What was typed into the page of the document before the application came. */
-function typed(name: string): string {
-  return fieldOfDocument(name)?.value ?? '';
-}
-
-function hasFocus(name: string): boolean {
-  const field = fieldOfDocument(name);
-  return field !== undefined && document.activeElement === field;
-}
-
-function fieldOfDocument(name: string): HTMLInputElement | undefined {
-  if (import.meta.env.SSR) return undefined;
-  return document.querySelector<HTMLInputElement>(`input[name="${name}"]`) ?? undefined;
 }
 
 function SignInProblem({ error }: { error: unknown }) {
