@@ -11,7 +11,7 @@ const LANGUAGES = {
 type Language = keyof typeof LANGUAGES;
 
 const SCRIPT = /\s*<script type="module"[^>]*\ssrc="([^"]+)"[^>]*><\/script>/g;
-const PRELOADED = /\s*<link rel="modulepreload"[^>]*>/g;
+const PRELOADED = /\s*<link rel="modulepreload"[^>]*\shref="([^"]+)"[^>]*>/g;
 
 interface Chunk {
   file: string;
@@ -42,7 +42,9 @@ export async function documentsOf(
 ): Promise<Record<Language, DocumentParts>> {
   const index = await readFile(join(folder, 'index.html'), 'utf8');
   const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
-  const scripts = Array.from(index.matchAll(SCRIPT), ([, file = '']) => file);
+  // What others import is first, so that each runs in a task of its own.
+  const named = [PRELOADED, SCRIPT].flatMap((tag) => [...index.matchAll(tag)]);
+  const scripts = named.map(([, file = '']) => file);
   const loader = manifest['src/first-paint.ts']?.file;
   if (!loader || scripts.length === 0) throw new Error('the build has no scripts to start with');
   const assets = Object.values(manifest).flatMap(({ file, assets: more = [] }) => [file, ...more]);

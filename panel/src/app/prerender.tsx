@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { createMemoryHistory } from '@tanstack/react-router';
 import { renderToStaticMarkup } from 'react-dom/server';
-import { grants, type Role } from '../../../platform/permissions.ts';
+import type { Permission, Role } from '../../../platform/permissions.ts';
 import { PAGES, type PanelPage } from '../../pages.ts';
 import { ACCOUNT_MARK, EMAIL_MARK, type Prerendered } from '../../prerendered.ts';
 import { prerenderIn, type Language } from '../shared/language/language.ts';
@@ -14,18 +14,20 @@ import { createPanelRouter } from './router.ts';
 const WITHOUT_ENTRY = '/me';
 const MAIN = /(<main id="main"[^>]*>)(.*)(<\/main>)/s;
 
+type Grants = Readonly<Record<Role, readonly Permission[]>>;
+
 /** Every page as React shows it before its data is there. The build runs this, no browser does. */
-export async function prerender(language: Language): Promise<Prerendered> {
+export async function prerender(language: Language, grants: Grants): Promise<Prerendered> {
   prerenderIn(language);
   await loadFirstTexts();
   const pages: readonly PanelPage[] = PAGES.filter((page) => !('isPublic' in page));
-  const roles = Object.keys(grants) as Role[];
   const shells: Record<string, string> = {};
   const mains: Record<string, Record<string, string>> = {};
-  for (const role of roles) {
-    shells[role] = (await render(WITHOUT_ENTRY, sessionOf(role))).replace(MAIN, '$1$3');
+  for (const [role, permissions] of Object.entries(grants) as [Role, readonly Permission[]][]) {
+    const session = sessionOf(role, permissions);
+    shells[role] = (await render(WITHOUT_ENTRY, session)).replace(MAIN, '$1$3');
     for (const { path } of pages) {
-      const [, , main = ''] = MAIN.exec(await render(exampleOf(path), sessionOf(role))) ?? [];
+      const [, , main = ''] = MAIN.exec(await render(exampleOf(path), session)) ?? [];
       if (main === '') throw new Error(`the page ${path} was not rendered for the role ${role}`);
       (mains[path] ??= {})[role] = main;
     }
@@ -49,12 +51,12 @@ function exampleOf(path: string): string {
   return path.replaceAll(/\$\w+/g, encodeURIComponent('…'));
 }
 
-function sessionOf(role: Role): Session {
+function sessionOf(role: Role, permissions: readonly Permission[]): Session {
   return {
     member: { id: 0, email: EMAIL_MARK },
     account: { id: 0, name: ACCOUNT_MARK },
     role,
-    permissions: grants[role],
+    permissions,
     accounts: [{ id: 0, name: ACCOUNT_MARK, role }],
   };
 }
