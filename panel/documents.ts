@@ -5,8 +5,22 @@ import type { Prerendered } from './prerendered.ts';
 
 /** What a language writes into the document that index.html holds for Persian. */
 const LANGUAGES = {
-  fa: { root: '<html lang="fa" dir="rtl">', title: 'روند', font: 'vazirmatn-arabic' },
-  en: { root: '<html lang="en" dir="ltr">', title: 'Ravand', font: 'vazirmatn-latin' },
+  fa: {
+    root: '<html lang="fa" dir="rtl">',
+    title: 'روند',
+    font: 'vazirmatn-arabic',
+    withoutScript: 'پنل بدون جاوااسکریپت کار نمی‌کند؛ آن را در مرورگر روشن کنید.',
+    failed: 'برنامهٔ پنل بارگذاری نشد. اتصال اینترنت را بررسی کنید و',
+    reload: 'صفحه را دوباره بارگذاری کنید',
+  },
+  en: {
+    root: '<html lang="en" dir="ltr">',
+    title: 'Ravand',
+    font: 'vazirmatn-latin',
+    withoutScript: 'The panel does not work without JavaScript: turn it on in the browser.',
+    failed: 'The application did not load. Check the connection and',
+    reload: 'reload the page',
+  },
 } as const;
 type Language = keyof typeof LANGUAGES;
 
@@ -49,7 +63,7 @@ export async function documentsOf(
   if (!loader || scripts.length === 0) throw new Error('the build has no scripts to start with');
   const assets = Object.values(manifest).flatMap(({ file, assets: more = [] }) => [file, ...more]);
   const partsOf = (language: Language): DocumentParts => {
-    const { root, title, font } = LANGUAGES[language];
+    const { root, title, font, withoutScript, failed, reload } = LANGUAGES[language];
     const texts = manifest[`src/app/first-texts/${language}.ts`]?.file;
     const fontFile = assets.find((name) => name.includes(font) && name.endsWith('.woff2'));
     if (!texts || !fontFile) throw new Error(`the build has no texts or no font of ${language}`);
@@ -57,12 +71,17 @@ export async function documentsOf(
       `<link rel="preload" as="font" type="font/woff2" crossorigin href="/${fontFile}" />`,
       `<script type="module" crossorigin src="/${loader}"></script>`,
     ];
+    const notices = [
+      `<p id="failed" class="notice" role="alert" hidden>${failed} <a href="">${reload}</a>.</p>`,
+      `<noscript><p class="notice">${withoutScript}</p></noscript>`,
+    ];
     const html = index
       .replaceAll(SCRIPT, '')
       .replaceAll(PRELOADED, '')
       .replace(LANGUAGES.fa.root, root)
       .replace(`<title>${LANGUAGES.fa.title}</title>`, `<title>${title}</title>`)
-      .replace('</head>', `  ${head.join('\n    ')}\n  </head>`);
+      .replace('</head>', `  ${head.join('\n    ')}\n  </head>`)
+      .replace('</body>', `  ${notices.join('\n    ')}\n  </body>`);
     const known = [...scripts, `/${texts}`];
     const pages = pagesOf(manifest, { language, known });
     return { ...prerendered[language], html, scripts, imported: [`/${texts}`], pages };

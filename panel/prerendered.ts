@@ -7,6 +7,8 @@ export interface Prerendered {
   signIn: string;
   /** What surrounds the pages of members, by role; its `<main>` is empty. */
   shells: Readonly<Record<string, string>>;
+  /** Addresses of the entries of the navigation that are marked on a page, by its path. */
+  current: Readonly<Record<string, readonly string[]>>;
   /** The content of `<main>`, by the path of the page and by role. */
   mains: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }

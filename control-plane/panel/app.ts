@@ -16,7 +16,7 @@ import {
   type SessionResult,
 } from '../sessions/authenticate.ts';
 import { StoreUnavailable } from '../store.ts';
-import { answerDocument, type Visitor } from './document.ts';
+import { answerDocument } from './document.ts';
 import type { PanelFiles } from './files.ts';
 import { answerMailPreview } from './mail-preview.ts';
 import {
@@ -30,6 +30,7 @@ import {
 import type { ControlProxy } from './proxy.ts';
 import { signIn } from './sign-in.ts';
 import { describeSession } from './start-session.ts';
+import { visitorOf } from './visitor.ts';
 
 export interface PanelOptions {
   ports: OwnPorts & SessionPorts;
@@ -191,21 +192,11 @@ async function servePage(
     return refuse('unknown_endpoint', {
       message: `no such endpoint: ${method} ${path.slice(0, 200)}`,
     });
-  const visitor = await visitorOf(await identify({ message, method, url, ...request }), members);
+  const session = () => identify({ message, method, url, ...request });
+  const visitor = await visitorOf(session, members);
   const { cookie, 'accept-encoding': accepted } = message.headers;
   const asked = { path, cookie, acceptEncoding: [accepted ?? ''].flat().join(), visitor };
   return await answerDocument(asked, files.documents);
-}
-
-async function visitorOf(
-  session: SessionResult,
-  members: SessionPorts['members'] & OwnPorts['members'],
-): Promise<Visitor> {
-  if (session.ok) {
-    const { caller } = session;
-    return { kind: 'member', caller, accounts: await members.accountsOf(caller.memberId) };
-  }
-  return { kind: session.error.code === 'unauthenticated' ? 'nobody' : 'unknown' };
 }
 
 /** Whether a page asks who is signed in, to whom it is no error that nobody is. */

@@ -2,7 +2,8 @@ import { brotliDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { DocumentParts } from '../../panel/documents.ts';
 import type { Role } from '../../platform/permissions.ts';
-import { answerDocument, type Visitor } from './document.ts';
+import { answerDocument } from './document.ts';
+import type { Visitor } from './visitor.ts';
 
 function partsIn(root: string): DocumentParts {
   return {
@@ -15,6 +16,7 @@ function partsIn(root: string): DocumentParts {
       viewer:
         '<b>[[account]]</b><i title="[[email]]"></i><a href="/">overview</a><a href="/segments">segments</a><main id="main"></main>',
     },
+    current: { '/': ['/'], '/segments/$id': ['/segments'] },
     mains: {
       '/': { viewer: '<h1>overview of a viewer</h1>' },
       '/segments/$id': { viewer: '<a href="/segments">back</a>' },
@@ -74,7 +76,9 @@ describe('the document of a page', () => {
       '<div id="root"><b>Shop</b><i title="a@shop.example"></i><a href="/" aria-current="page">overview</a><a href="/segments">segments</a><main id="main"><h1>overview of a viewer</h1></main></div>',
     );
     const { text: segment } = await answer('/segments/7', { visitor: member('viewer') });
-    expect(segment).toContain('<main id="main"><a href="/segments">back</a></main>');
+    expect(segment).toContain(
+      '<a href="/segments" aria-current="page">segments</a><main id="main"><a href="/segments">back</a></main>',
+    );
   });
 
   it('shows sign-in to whoever is not signed in, and nothing while that is not known', async () => {

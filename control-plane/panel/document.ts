@@ -7,10 +7,9 @@ import { ACCOUNT_MARK, EMAIL_MARK } from '../../panel/prerendered.ts';
 import { escapeHtml } from '../../messaging/rendering/output-text.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
 import { grants, type Role } from '../../platform/permissions.ts';
-import type { Membership } from '../members/member-store.ts';
-import type { Caller } from '../sessions/authenticate.ts';
 import { acceptedEncodings, type PanelFiles } from './files.ts';
 import { describeSession } from './start-session.ts';
+import type { Visitor } from './visitor.ts';
 
 const compress = promisify(brotliCompress);
 
@@ -32,10 +31,6 @@ const SECURITY = {
 
 const NOT_BUILT =
   '<!doctype html><meta charset="utf-8"><title>Ravand</title><p>The panel is not built: run <code>./ravand up</code>, or <code>node deploy/local/setup/build-panel.ts</code>.</p>';
-
-/** Who asks for a document. `unknown`: it cannot be known now. */
-export type Visitor =
-  { kind: 'member'; caller: Caller; accounts: readonly Membership[] } | { kind: 'nobody' | 'unknown' };
 
 interface DocumentRequest {
   /** Without the query. */
@@ -101,11 +96,15 @@ function sessionOf(visitor: Visitor): Record<string, unknown> | null | undefined
 function contentOf(path: string, { visitor, parts }: Shown): string {
   const page = pageOf(path);
   if (!page || visitor.kind === 'unknown') return '';
-  if (visitor.kind === 'nobody' || page.isPublic) return parts.signIn;
+  if (visitor.kind !== 'member' || page.isPublic) return parts.signIn;
   const { account, email } = visitor.caller;
   const main = parts.mains[page.path]?.[account.role] ?? '';
-  return (parts.shells[account.role] ?? '')
-    .replaceAll(`href="${page.path}"`, (link) => `${link} aria-current="page"`)
+  const links = parts.current[page.path] ?? [];
+  return links
+    .reduce(
+      (html, link) => html.replaceAll(`href="${link}"`, `href="${link}" aria-current="page"`),
+      parts.shells[account.role] ?? '',
+    )
     .replace(/<main [^>]*>/, (start) => start + main)
     .replaceAll(ACCOUNT_MARK, () => escapeHtml(account.name))
     .replaceAll(EMAIL_MARK, () => escapeHtml(email));

@@ -29,9 +29,17 @@ function load(): void {
   void run(scripts);
 }
 
-/** One after the other: each is a task of its own, between which the page answers. */
+/**
+ * One after the other: each is a task of its own, between which the page answers. The document says
+ * so when one does not come.
+ */
 async function run(scripts: readonly string[]): Promise<void> {
-  for (const script of scripts) await import(/* @vite-ignore */ script);
+  try {
+    for (const script of scripts) await import(/* @vite-ignore */ script);
+  } catch (error) {
+    document.getElementById('failed')?.removeAttribute('hidden');
+    throw error;
+  }
 }
 
 const isShown = document.getElementById('root')?.firstElementChild !== null;

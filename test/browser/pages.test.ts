@@ -86,6 +86,19 @@ it('without a script the document shows the page, its navigation and whose accou
   const [link] = await page.locator('aside a[aria-current=page]').all();
   expect(await link?.getAttribute('href')).toBe('/reports/funnel');
   await page.getByRole('banner').getByText('pages').waitFor();
+  await page.getByText('پنل بدون جاوااسکریپت کار نمی‌کند').waitFor();
+});
+
+it('says so when the application does not come, and offers to load the page again', async () => {
+  const { page } = await open(browser, { session: account.owner });
+  await page.route('**/assets/base-*.js', (route) => route.abort());
+  await page.goto('/reports/funnel');
+  await page.getByRole('alert').filter({ hasText: 'برنامهٔ پنل بارگذاری نشد' }).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.unroute('**/assets/base-*.js');
+  await page.getByRole('link', { name: 'صفحه را دوباره بارگذاری کنید' }).click();
+  await page.getByRole('button', { name: 'افزودن گام' }).waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
 });
 
 it('a page that does not exist says so, with status 404', async () => {

@@ -64,7 +64,7 @@ it('what is typed before the application comes stays, with the focus', async () 
   for (const release of held) release();
   const button = page.getByRole('button', { name: 'ورود', exact: true });
   await expect.poll(() => button.isEnabled()).toBe(true);
-  expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('password');
+  expect(await page.locator('input:focus').getAttribute('name')).toBe('password');
   await button.click();
   await page.getByRole('heading', { level: 1, name: 'نمای کلی' }).waitFor();
 });

@@ -12,6 +12,7 @@ import { createPanelRouter } from './router.ts';
 
 /** The page whose entry of the navigation is none: the shell of all pages. */
 const WITHOUT_ENTRY = '/me';
+const CURRENT = /<a [^>]*aria-current="page"[^>]*>/g;
 const MAIN = /(<main id="main"[^>]*>)(.*)(<\/main>)/s;
 
 type Grants = Readonly<Record<Role, readonly Permission[]>>;
@@ -23,16 +24,19 @@ export async function prerender(language: Language, grants: Grants): Promise<Pre
   const pages: readonly PanelPage[] = PAGES.filter((page) => !('isPublic' in page));
   const shells: Record<string, string> = {};
   const mains: Record<string, Record<string, string>> = {};
+  const current: Record<string, string[]> = {};
   for (const [role, permissions] of Object.entries(grants) as [Role, readonly Permission[]][]) {
     const session = sessionOf(role, permissions);
     shells[role] = (await render(WITHOUT_ENTRY, session)).replace(MAIN, '$1$3');
     for (const { path } of pages) {
-      const [, , main = ''] = MAIN.exec(await render(exampleOf(path), session)) ?? [];
+      const html = await render(exampleOf(path), session);
+      const [, , main = ''] = MAIN.exec(html) ?? [];
       if (main === '') throw new Error(`the page ${path} was not rendered for the role ${role}`);
       (mains[path] ??= {})[role] = main;
+      if (role === 'owner') current[path] = currentIn(html);
     }
   }
-  return { signIn: await render('/sign-in', null), shells, mains };
+  return { signIn: await render('/sign-in', null), shells, current, mains };
 }
 
 async function render(path: string, session: Session | null): Promise<string> {
@@ -40,10 +44,22 @@ async function render(path: string, session: Session | null): Promise<string> {
   queryClient.setQueryData(sessionQuery.queryKey, session);
   const history = createMemoryHistory({ initialEntries: [path] });
   const router = createPanelRouter(queryClient, history);
+  // Outside a browser the router redirects from an address that lacks defaults of its search.
+  const { latestLocation: at } = router;
+  const search = router.matchRoutes(at).at(-1)?.search;
+  history.replace(router.buildLocation({ to: at.pathname, search } as never).publicHref);
   await router.load();
   const html = renderToStaticMarkup(<App {...{ queryClient, router }} />);
+  // Its timers would keep the build running for five minutes.
+  queryClient.clear();
   // Until the application is there a press would do nothing. Links work.
   return html.replaceAll('<button ', '<button inert="" ');
+}
+
+/** The addresses of the marked entries of the navigation, which is there twice. */
+function currentIn(html: string): string[] {
+  const links = html.match(CURRENT) ?? [];
+  return [...new Set(links.map((link) => /href="([^"]*)"/.exec(link)?.[1] ?? ''))];
 }
 
 /** A path with something in the place of its parameters. */
