@@ -122,7 +122,9 @@ describe('the documents of the panel', () => {
         expect(text).toMatch(/<(?:h1|main)/);
         expect(text).not.toMatch(/<script|<style|\bstyle=|\bon\w+=/);
       }
-      expect(html).toContain(`<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`);
+      expect(html).toContain(
+        `<html lang="${language}" dir="${language === 'fa' ? 'rtl' : 'ltr'}">`,
+      );
       expect(html).not.toMatch(/<script(?![^>]*(?:\bsrc=|json))|<style|\bstyle=|\bon\w+=/);
       expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
     },

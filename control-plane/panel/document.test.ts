@@ -92,7 +92,10 @@ describe('the document of a page', () => {
     const { start } = await answer('/segments/7', { visitor: member('viewer') });
     expect(start.imported).toEqual(['/assets/texts.js', '/assets/segment.js']);
     expect(start.session).toMatchObject({ member: { id: 5 }, role: 'viewer' });
-    expect((await answer('/')).start).toMatchObject({ imported: ['/assets/texts.js'], session: null });
+    expect((await answer('/')).start).toMatchObject({
+      imported: ['/assets/texts.js'],
+      session: null,
+    });
   });
 
   it('of an account with any name has one block of JSON and no element of that name', async () => {

@@ -42,8 +42,8 @@ interface DocumentRequest {
 
 /**
  * The document of a page, in the language and the theme of its cookies: the page as it looks before
- * its data is there, who is signed in, and which scripts to load. 404 for a path without a page, 403
- * for a page that the role may not open: the page says why.
+ * its data is there, who is signed in, and which scripts to load. 404 for a path without a page,
+ * 403 for a page that the role may not open: the page says why.
  */
 export async function answerDocument(
   { path, cookie, acceptEncoding, visitor }: DocumentRequest,
@@ -66,7 +66,10 @@ export async function answerDocument(
     )
     .replace('id="start">{}', () => `id="start">${startOf(path, { visitor, parts })}`)
     .replace('<div id="root">', () => `<div id="root">${contentOf(path, { visitor, parts })}`);
-  const status = statusOf(path, visitor.kind === 'member' ? visitor.caller.account.role : undefined);
+  const status = statusOf(
+    path,
+    visitor.kind === 'member' ? visitor.caller.account.role : undefined,
+  );
   const body = Buffer.from(html);
   if (!acceptedEncodings(acceptEncoding ?? '').has('br')) return { status, headers, body };
   const compressed = await compress(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });

@@ -4,7 +4,8 @@ import { StoreUnavailable } from '../store.ts';
 
 /** Who asks for a document. `unknown`: it cannot be known now. */
 export type Visitor =
-  { kind: 'member'; caller: Caller; accounts: readonly Membership[] } | { kind: 'nobody' | 'unknown' };
+  | { kind: 'member'; caller: Caller; accounts: readonly Membership[] }
+  | { kind: 'nobody' | 'unknown' };
 
 /**
  * While Redis or PostgreSQL fails, or from an address that the account does not allow, the visitor

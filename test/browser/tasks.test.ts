@@ -150,7 +150,10 @@ it.each(['fa', 'en'] as const)(
   async (language) => {
     const session = account.owner;
     const { page, complaints } = await open(browser, { session, language });
-    for (const path of ['/people/person-1', `/campaigns/${await makeCampaign(`spring ${language}`)}`]) {
+    for (const path of [
+      '/people/person-1',
+      `/campaigns/${await makeCampaign(`spring ${language}`)}`,
+    ]) {
       await page.goto(path);
       await page.getByRole('heading', { level: 2 }).first().waitFor();
       await expect.poll(() => page.getByText(/در حال خواندن|Loading/).count()).toBe(0);

@@ -45,9 +45,8 @@ async function render(path: string, session: Session | null): Promise<string> {
   const history = createMemoryHistory({ initialEntries: [path] });
   const router = createPanelRouter(queryClient, history);
   // Outside a browser the router redirects from an address that lacks defaults of its search.
-  const { latestLocation: at } = router;
-  const search = router.matchRoutes(at).at(-1)?.search;
-  history.replace(router.buildLocation({ to: at.pathname, search } as never).publicHref);
+  const whole = { to: path, search: true, _includeValidateSearch: true } as never;
+  history.replace(router.buildLocation(whole).publicHref);
   await router.load();
   const html = renderToStaticMarkup(<App {...{ queryClient, router }} />);
   // Its timers would keep the build running for five minutes.

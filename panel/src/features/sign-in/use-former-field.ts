@@ -15,6 +15,7 @@ export function useFormerField(name: string): FormerField {
   const [value, setValue] = useState('');
   const [{ former, hasFocus }] = useState(() => formerField(name));
   useLayoutEffect(() => {
+    // eslint-disable-next-line react-hooks/set-state-in-effect -- typed until the very commit
     if (former) setValue(former.value);
   }, [former]);
   return { value, setValue, hasFocus };
