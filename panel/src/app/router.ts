@@ -271,7 +271,8 @@ export function createPanelRouter(queryClient: QueryClient, history?: RouterHist
     defaultPreload: 'intent',
     defaultPendingComponent: LoadingPage,
     defaultErrorComponent: ProblemPage,
-    scrollRestoration: true,
+    // Where there is no window it would be an inline script.
+    scrollRestoration: history === undefined,
   });
 }
 
