@@ -13,6 +13,7 @@ function partsIn(root: string): DocumentParts {
     pages: { '/': ['/assets/overview.js'], '/segments/$id': ['/assets/segment.js'] },
     signIn: '<h1>sign in</h1>',
     shells: {
+      owner: '<main id="main"></main>',
       viewer:
         '<b>[[account]]</b><i title="[[email]]"></i><a href="/">overview</a><a href="/segments">segments</a><main id="main"></main>',
     },
@@ -20,13 +21,14 @@ function partsIn(root: string): DocumentParts {
     mains: {
       '/': { viewer: '<h1>overview of a viewer</h1>' },
       '/segments/$id': { viewer: '<a href="/segments">back</a>' },
+      '/on-call/jobs': { viewer: '<h1>replays</h1>', owner: '<h1>replays</h1>' },
     },
   };
 }
 const documents = { fa: partsIn('lang="fa" dir="rtl"'), en: partsIn('lang="en" dir="ltr"') };
 
-function member(role: Role, account = 'Shop'): Visitor {
-  const membership = { id: 3, name: account, role, ipAllow: [] };
+function member(role: Role, { name = 'Shop', isOperator = false } = {}): Visitor {
+  const membership = { id: 3, name, role, ipAllow: [], isOperator };
   const caller = { memberId: 5, email: 'a@shop.example', account: membership };
   return { kind: 'member', caller, accounts: [membership] };
 }
@@ -70,6 +72,19 @@ describe('the document of a page', () => {
     expect((await answer(path, role ? { visitor: member(role) } : {})).status).toBe(status);
   });
 
+  it('that is for operators of the installation is refused even to owners', async () => {
+    const asked = async (role: Role, isOperator: boolean) =>
+      await answer('/on-call/jobs', { visitor: member(role, { isOperator }) });
+    expect((await asked('owner', false)).status).toBe(403);
+    expect((await asked('viewer', true)).status).toBe(403);
+    expect((await asked('viewer', false)).text).not.toContain('replays');
+    const { status, text, start } = await asked('owner', true);
+    expect({ status, session: start.session }).toMatchObject({
+      ...{ status: 200, session: { is_operator: true } },
+    });
+    expect(text).toContain('<main id="main"><h1>replays</h1></main>');
+  });
+
   it('shows a member the page as their role sees it, with the account and the way to it', async () => {
     const { text } = await answer('/', { visitor: member('viewer') });
     expect(text).toContain(
@@ -100,7 +115,7 @@ describe('the document of a page', () => {
 
   it('of an account with any name has one block of JSON and no element of that name', async () => {
     const name = `</script><script>alert(1)</script>$&$'<!--`;
-    const { text, start } = await answer('/', { visitor: member('viewer', name) });
+    const { text, start } = await answer('/', { visitor: member('viewer', { name }) });
     expect(start.session?.account.name).toBe(name);
     expect(text.match(/<script/g)).toHaveLength(1);
     expect(text).toContain('<b>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;$&amp;$&#39;');

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import type { DocumentParts } from '../../panel/documents.ts';
-import { pageOf } from '../../panel/pages.ts';
+import { pageOf, type PanelPage } from '../../panel/pages.ts';
 import { ACCOUNT_MARK, EMAIL_MARK } from '../../panel/prerendered.ts';
 import { escapeHtml } from '../../messaging/rendering/output-text.ts';
 import type { RenderedAnswer } from '../../platform/http/host.ts';
-import { grants, type Role } from '../../platform/permissions.ts';
+import { grants } from '../../platform/permissions.ts';
+import type { Membership } from '../members/member-store.ts';
 import { acceptedEncodings, type PanelFiles } from './files.ts';
 import { describeSession } from './start-session.ts';
 import type { Visitor } from './visitor.ts';
@@ -66,10 +67,7 @@ export async function answerDocument(
     )
     .replace('id="start">{}', () => `id="start">${startOf(path, { visitor, parts })}`)
     .replace('<div id="root">', () => `<div id="root">${contentOf(path, { visitor, parts })}`);
-  const status = statusOf(
-    path,
-    visitor.kind === 'member' ? visitor.caller.account.role : undefined,
-  );
+  const status = statusOf(path, visitor);
   const body = Buffer.from(html);
   if (!acceptedEncodings(acceptEncoding ?? '').has('br')) return { status, headers, body };
   const compressed = await compress(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
@@ -101,7 +99,9 @@ function contentOf(path: string, { visitor, parts }: Shown): string {
   if (!page || visitor.kind === 'unknown') return '';
   if (visitor.kind !== 'member' || page.isPublic) return parts.signIn;
   const { account, email } = visitor.caller;
-  const main = parts.mains[page.path]?.[account.role] ?? '';
+  // The page of operators is rendered for operators alone.
+  const isOthers = page.isForOperators && account.isOperator !== true;
+  const main = isOthers ? '' : (parts.mains[page.path]?.[account.role] ?? '');
   const links = parts.current[page.path] ?? [];
   return links
     .reduce(
@@ -113,13 +113,15 @@ function contentOf(path: string, { visitor, parts }: Shown): string {
     .replaceAll(EMAIL_MARK, () => escapeHtml(email));
 }
 
-function statusOf(path: string, role: Role | undefined): number {
+function statusOf(path: string, visitor: Visitor): number {
   const page = pageOf(path);
   if (!page) return 404;
-  const { permission } = page;
-  return permission === undefined || role === undefined || grants[role].includes(permission)
-    ? 200
-    : 403;
+  return visitor.kind === 'member' && !mayOpen(page, visitor.caller.account) ? 403 : 200;
+}
+
+function mayOpen({ permission, isForOperators }: PanelPage, account: Membership): boolean {
+  if (isForOperators && account.isOperator !== true) return false;
+  return permission === undefined || grants[account.role].includes(permission);
 }
 
 function cookieValue(header: string | undefined, name: string): string | undefined {

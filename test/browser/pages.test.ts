@@ -78,6 +78,7 @@ it('an owner who is no operator sees why replays are not for them, with status 4
   expect(await page.getByRole('button', { name: 'بازپخش تازه' }).count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   await context.close();
+});
 
 it('without a script the document shows the page, its navigation and whose account it is', async () => {
   const { page } = await open(browser, { session: account.owner, withoutScripts: true });

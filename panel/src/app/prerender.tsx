@@ -28,8 +28,8 @@ export async function prerender(language: Language, grants: Grants): Promise<Pre
   for (const [role, permissions] of Object.entries(grants) as [Role, readonly Permission[]][]) {
     const session = sessionOf(role, permissions);
     shells[role] = (await render(WITHOUT_ENTRY, session)).replace(MAIN, '$1$3');
-    for (const { path } of pages) {
-      const html = await render(exampleOf(path), session);
+    for (const { path, isForOperators = false } of pages) {
+      const html = await render(exampleOf(path), { ...session, is_operator: isForOperators });
       const [, , main = ''] = MAIN.exec(html) ?? [];
       if (main === '') throw new Error(`the page ${path} was not rendered for the role ${role}`);
       (mains[path] ??= {})[role] = main;
@@ -72,6 +72,7 @@ function sessionOf(role: Role, permissions: readonly Permission[]): Session {
     account: { id: 0, name: ACCOUNT_MARK },
     role,
     permissions,
+    is_operator: false,
     accounts: [{ id: 0, name: ACCOUNT_MARK, role }],
   };
 }
