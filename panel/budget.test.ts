@@ -130,6 +130,13 @@ describe('the documents of the panel', () => {
     },
   );
 
+  it('have no word and no digit of the other language but the name of the switch', () => {
+    const { signIn, shells, mains } = parts.en;
+    const texts = [signIn, ...[shells, ...Object.values(mains)].flatMap(Object.values<string>)];
+    const persian = texts.flatMap((text) => text.match(/[\u0600-\u06ff]+/g) ?? []);
+    expect(new Set(persian)).toEqual(new Set(['فارسی']));
+  });
+
   it('let nobody send a password before the application is there', () => {
     expect(parts.fa.signIn).toMatch(/<button [^>]*type="submit"[^>]* disabled=""/);
   });

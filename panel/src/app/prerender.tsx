@@ -51,8 +51,8 @@ async function render(path: string, session: Session | null): Promise<string> {
   const html = renderToStaticMarkup(<App {...{ queryClient, router }} />);
   // Its timers would keep the build running for five minutes.
   queryClient.clear();
-  // Until the application is there a press would do nothing. Links work.
-  return html.replaceAll('<button ', '<button inert="" ');
+  // Until the application is there these would do nothing. Links work.
+  return html.replaceAll(/<(?:button|select) /g, '$&inert="" ');
 }
 
 /** The addresses of the marked entries of the navigation, which is there twice. */

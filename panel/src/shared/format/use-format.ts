@@ -1,14 +1,15 @@
-import { currentLanguage } from '../language/language.ts';
+import { currentLanguage, type Language } from '../language/language.ts';
 import { dateFormat, type DateFormat } from './dates.ts';
 import { numberFormat, type NumberFormat } from './numbers.ts';
 
 export type Format = NumberFormat & DateFormat;
 
-let format: Format | undefined;
+const formats = new Map<Language, Format>();
 
-/** How this page writes numbers and dates. A page has one language as long as it is open. */
+/** How this page writes numbers and dates: made once, and in the build for both languages. */
 export function useFormat(): Format {
   const language = currentLanguage();
-  format ??= { ...numberFormat(language), ...dateFormat(language) };
-  return format;
+  const made = formats.get(language) ?? { ...numberFormat(language), ...dateFormat(language) };
+  formats.set(language, made);
+  return made;
 }
