@@ -39,7 +39,7 @@ export function LivePage() {
   return (
     <Page
       title={t`رویدادهای زنده`}
-      lead={t`هر رویداد، حداکثر دو ثانیه پس از آنکه ذخیره شود.`}
+      lead={t`هر رویداد حداکثر دو ثانیه پس از آنکه ذخیره شود اینجا دیده می‌شود؛ می‌توانید رویدادها را با نام، شخص یا شناسه جدا کنید.`}
       actions={
         <Button kind={isPaused ? 'primary' : 'secondary'} onClick={() => setPaused(!isPaused)}>
           {isPaused ? <Trans>ادامه</Trans> : <Trans>مکث</Trans>}
@@ -87,10 +87,14 @@ export function LivePage() {
           <Loading lines={10} />
         ) : events.length === 0 ? (
           <Empty title={<Trans>در یک ساعت گذشته رویدادی نبوده است</Trans>}>
-            <Trans>
-              این صفحه را باز نگه دارید و رویدادی بفرستید؛ چند لحظه بعد اینجا دیده می‌شود. اگر شرطی
-              گذاشته‌اید، آن را بردارید.
-            </Trans>
+            <p>
+              <Trans>
+                این صفحه را باز نگه دارید و رویدادی بفرستید؛ چند لحظه بعد اینجا دیده می‌شود.
+              </Trans>
+            </p>
+            <p>
+              <Trans>اگر شرطی گذاشته‌اید، آن را بردارید.</Trans>
+            </p>
           </Empty>
         ) : (
           <EventTable events={events} onChoose={setChosen} />
