@@ -94,11 +94,11 @@ it('without a script the document shows the page, its navigation and whose accou
 
 it('says so when the application does not come, and offers to load the page again', async () => {
   const { page } = await open(browser, { session: account.owner });
-  await page.route('**/assets/base-*.js', (route) => route.abort());
+  await page.route('**/assets/react-*.js', (route) => route.abort());
   await page.goto('/reports/funnel');
   await page.getByRole('alert').filter({ hasText: 'برنامهٔ پنل بارگذاری نشد' }).waitFor();
   expect(await violations(page)).toEqual([]);
-  await page.unroute('**/assets/base-*.js');
+  await page.unroute('**/assets/react-*.js');
   await page.getByRole('link', { name: 'صفحه را دوباره بارگذاری کنید' }).click();
   await page.getByRole('button', { name: 'افزودن گام' }).waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);

@@ -53,7 +53,7 @@ it('without a script the document shows sign-in, but its password cannot be sent
 it('what is typed before the application comes stays, with the focus', async () => {
   const { page } = await open(browser);
   const held: (() => void)[] = [];
-  await page.route(/assets\/base-/, async (route) => {
+  await page.route(/assets\/react-/, async (route) => {
     await new Promise<void>((resolve) => held.push(resolve));
     await route.continue();
   });
