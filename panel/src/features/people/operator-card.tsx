@@ -11,6 +11,7 @@ import {
 import { Button } from '../../shared/ui/button.tsx';
 import { Card } from '../../shared/ui/card.tsx';
 import type { Person } from './person.ts';
+import styles from './people.module.css';
 
 interface Pair {
   name: string;
@@ -43,7 +44,7 @@ export function OperatorCard({ person }: { person: Person }) {
       title={<Trans>پاک کردن و جدا کردن</Trans>}
       note={<Trans>هر کار در گزارش تغییرات می‌ماند</Trans>}
     >
-      <ul>
+      <ul className={styles['merges']}>
         {pairs.map((pair) => (
           <li key={pair.name}>
             <Trans>
@@ -65,9 +66,11 @@ export function OperatorCard({ person }: { person: Person }) {
           </li>
         ) : null}
       </ul>
-      <Button kind="danger" onClick={() => setOpen({ kind: 'erase' })}>
-        <Trans>پاک کردن این شخص از همه جا</Trans>
-      </Button>
+      <div>
+        <Button kind="danger" onClick={() => setOpen({ kind: 'erase' })}>
+          <Trans>پاک کردن این شخص از همه جا</Trans>
+        </Button>
+      </div>
       {open?.kind === 'erase' ? <EraseDialog person={person} onClose={close} /> : null}
       {open?.kind === 'split' ? <SplitDialog pair={open.pair} onClose={close} /> : null}
       {open?.kind === 'rejoin' ? <RejoinDialog pair={open.pair} onClose={close} /> : null}
