@@ -26,7 +26,7 @@ const GATEWAY_READINGS = 'ingest-gateway/metrics/gauges.ts';
 /** Every metric in the code, with its help. Those of the process itself are prom-client's. */
 export function definedMetrics(): DefinedMetric[] {
   const files = globSync(
-    '{platform,ingest,messaging,account-api,audiences,ingest-gateway,pipeline,projections,management-api,control-plane}/**/*.ts',
+    '{platform,ingest,messaging,account-api,audiences,ingest-gateway,pipeline,projections,management-api,control-plane,ops/operator}/**/*.ts',
     { cwd: CHECKOUT, exclude: (path) => path.includes('node_modules') },
   ).filter((path) => !/\.test\.ts$|\/testing\//.test(path));
   const found = new Map<string, DefinedMetric>();
