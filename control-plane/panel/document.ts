@@ -65,7 +65,7 @@ export async function answerDocument(
     .replace(/(<html [^>]*)>/, (root: string, start: string) =>
       theme === 'dark' || theme === 'light' ? `${start} data-theme="${theme}">` : root,
     )
-    .replace('id="start">{}', () => `id="start">${startOf(path, { visitor, parts })}`)
+    .replace(/id="start">\s*\{\}\s*/, () => `id="start">${startOf(path, { visitor, parts })}`)
     .replace('<div id="root">', () => `<div id="root">${contentOf(path, { visitor, parts })}`);
   const status = statusOf(path, visitor);
   const body = Buffer.from(html);
