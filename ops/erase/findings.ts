@@ -3,7 +3,7 @@ import type { Needle } from './needles.ts';
 
 /** Where something was found. Never the text that was found. */
 export interface Finding {
-  store: 'clickhouse' | 'postgres' | 'log' | 'files' | 'redis';
+  store: 'clickhouse' | 'postgres' | 'log' | 'archive' | 'files' | 'redis';
   /** A table, topic, key or file. */
   place: string;
   count: number;

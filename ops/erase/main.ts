@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { requireAccount, idOption } from '../admin/command.ts';
+import { openArchive } from '../archive/archive-store.ts';
 import { withStopSignal } from '../graceful-stop.ts';
 import { withConnections, type Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
@@ -182,6 +183,10 @@ function search(
     files: storedExports(context.home.dir, context.env),
     spool: context.env['SPOOL_DIR']?.trim() || context.home.spool,
     redis: connections.settings,
+    archive:
+      (context.env['ARCHIVE_S3_URL']?.trim() ?? '') === ''
+        ? undefined
+        : openArchive(context.env, stop).store,
     signal: stop,
   });
 }
@@ -200,7 +205,9 @@ function verificationLines(
       ? [`erasure ${id}: nothing was found`]
       : state === 'removed'
         ? ['the log still holds the person until ./ravand erase rewrite']
-        : []),
+        : findings.some(({ store: where }) => where === 'archive')
+          ? ['the archive still holds the person until the next ./ravand archive']
+          : []),
   ];
 }
 

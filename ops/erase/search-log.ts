@@ -1,189 +1,22 @@
-import { ErasedPeople } from '../../events/erasure/erased-people.ts';
-import { hasRow } from '../../events/erasure/row-batch.ts';
 import { topicEnds } from '../../platform/kafka/admin.ts';
-import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
 import { readRange } from '../../platform/kafka/read-range.ts';
-import { epochAsOf, readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
-import { eraserOf, isPersonal } from '../../platform/log/erasures.ts';
-import {
-  channelCommandCodec,
-  deadLetterCodec,
-  decodeIfReadable,
-  identityCommandCodec,
-  messageChunkCodec,
-  messageOutcomeCodec,
-  UnreadableRecord,
-} from '../../schemas/codec.ts';
-import { rawAccountOf } from '../../schemas/raw-head.ts';
-import { sliceRowBatch } from '../../schemas/row-batch.ts';
-import { TOPIC, TOPICS } from '../../schemas/topology.ts';
+import { TOPICS } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
-import { holds, type Needle } from './needles.ts';
-import type { Finding, Search, Verification } from './findings.ts';
+import { HeldCounts } from './held-counts.ts';
+import type { Search, Verification } from './findings.ts';
+import { recordSearch } from './record-search.ts';
 
 /** Searches every record of every topic. */
-export async function searchLog(
-  connections: Connections,
-  { erasure, needles, signal }: Search,
-): Promise<Verification> {
-  const { admin, database, settings } = connections;
-  const people = await erasedPeople(connections, erasure);
-  const epochs = {
-    raw: await readEpochs(database, TOPIC.raw),
-    dead: await readEpochs(database, TOPIC.dead),
-  };
-  const findings: Finding[] = [];
-  const mentions: Finding[] = [];
-  for (const { topic } of TOPICS) {
-    const erase = eraserOf(topic, people, epochs);
-    let found = 0;
-    let theirs = 0;
+export async function searchLog(connections: Connections, search: Search): Promise<Verification> {
+  const { admin, settings } = connections;
+  const heldIn = await recordSearch(connections, search);
+  const counts = new HeldCounts('log');
+  for (const { topic } of TOPICS)
     for (const { partition, low, high } of await topicEnds(admin, topic)) {
       const range = { topic, partition, from: low, to: high };
-      const reading = { settings, clientId: 'ravand-erase', range, signal };
+      const reading = { settings, clientId: 'ravand-erase', range, signal: search.signal };
       for await (const messages of readRange(reading))
-        for (const message of messages) {
-          const held = heldBy(message, needles, { erasure, people, epochs });
-          // Exactly what a rewrite of the log would change.
-          if (isChanged(erase, message) || held.some(({ isName }) => !isName)) found++;
-          else if (held.length > 0 && isPersonal(topic)) theirs++;
-          else if (held.length > 0) found++;
-        }
+        for (const message of messages) counts.add(topic, heldIn(message));
     }
-    if (found > 0) findings.push({ store: 'log', place: topic, count: found });
-    if (theirs > 0) mentions.push({ store: 'log', place: topic, count: theirs });
-  }
-  return { findings, mentions };
-}
-
-async function erasedPeople(
-  { database }: Connections,
-  {
-    id,
-    accountId,
-    keyId,
-    hashes,
-    addressHashes,
-    cuts = [],
-    requestedAt,
-    messagesUntil,
-  }: Search['erasure'],
-): Promise<ErasedPeople> {
-  const { rows } = await database.query<{ id: number; key: Buffer }>(
-    'SELECT id, key FROM erasure_keys WHERE key IS NOT NULL',
-  );
-  const names = hashes.map((hash) => hash.toString('hex'));
-  const addresses = addressHashes.map((hash) => hash.toString('hex'));
-  const erasure = { id, accountId, keyId, names, addresses, cuts, requestedAt, messagesUntil };
-  return new ErasedPeople([erasure], new Map(rows.map((row) => [row.id, row.key])));
-}
-
-interface Known {
-  erasure: Search['erasure'];
-  people: ErasedPeople;
-  epochs: { raw: TopicEpochs; dead: TopicEpochs };
-}
-
-function isChanged(erase: ReturnType<typeof eraserOf>, message: ConsumedMessage): boolean {
-  try {
-    return erase(message) !== undefined;
-  } catch (error) {
-    // A record of a newer release: what it holds is searched.
-    if (error instanceof UnreadableRecord) return false;
-    throw error;
-  }
-}
-
-/** Below this, bytes of numbers and hashes equal a name by chance. */
-const SHORTEST = 4;
-
-/** The needles that the record holds about the account before the cut. */
-function heldBy(message: ConsumedMessage, needles: readonly Needle[], known: Known): Needle[] {
-  const { topic, key, value } = message;
-  const bytes = Buffer.concat([key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)]);
-  const held = needles.filter(
-    (needle) =>
-      holds(bytes, needle) &&
-      (isPersonal(topic) || !needle.isName || Buffer.byteLength(needle.text) >= SHORTEST),
-  );
-  if (held.length === 0 || isLater(message, known)) return [];
-  const { accountId } = known.erasure;
-  const account = accountOf(message);
-  if (account !== undefined && account !== accountId) return [];
-  if (topic !== TOPIC.normalised || value === null) return held;
-  // A record of events.normalised holds events of several accounts, before and after the cut.
-  return held.filter((needle) =>
-    hasRow(value, (row, encoded) => {
-      const place = { epoch: row._epoch, partition: row._partition, offset: row._offset };
-      return row.account_id === accountId && known.people.mayCover(place) && holds(encoded, needle);
-    }),
-  );
-}
-
-/** Undefined: of no account, or of several. */
-function accountOf({ topic, value }: ConsumedMessage): number | undefined {
-  if (value === null) return undefined;
-  switch (topic) {
-    case TOPIC.raw:
-      return rawAccountOf(value);
-    case TOPIC.dead:
-      return decodeIfReadable(deadLetterCodec, value)?.account_id ?? undefined;
-    case TOPIC.identityCommands:
-      return decodeIfReadable(identityCommandCodec, value)?.account_id;
-    case TOPIC.channelCommands:
-      return decodeIfReadable(channelCommandCodec, value)?.account_id;
-    case TOPIC.messagesPlanned:
-      return decodeIfReadable(messageChunkCodec, value)?.account_id;
-    case TOPIC.messagesOutcomes:
-      return decodeIfReadable(messageOutcomeCodec, value)?.account_id;
-    default:
-      return undefined;
-  }
-}
-
-/** Whether everything in the record comes after the cut: it is about a new person. */
-function isLater(message: ConsumedMessage, { erasure, people, epochs }: Known): boolean {
-  const { topic, partition, offset, timestamp, value } = message;
-  switch (topic) {
-    case TOPIC.raw:
-      return !people.mayCover({ partition, offset, epoch: epochs.raw.at(partition, offset) });
-    case TOPIC.normalised: {
-      const head = value === null ? undefined : sliceRowBatch(value)?.head;
-      return (
-        head !== undefined &&
-        !people.mayCover({
-          ...{ partition: head.partition, epoch: head.epoch, offset: head.first_offset },
-        })
-      );
-    }
-    case TOPIC.dead: {
-      const deadLetter = decodeIfReadable(deadLetterCodec, value);
-      if (deadLetter?.topic !== TOPIC.raw) return false;
-      const writtenIn = epochs.dead.at(partition, offset);
-      const epoch = epochAsOf(epochs.raw.of(deadLetter.partition), deadLetter.offset, writtenIn);
-      return !people.mayCover({
-        partition: deadLetter.partition,
-        offset: deadLetter.offset,
-        epoch,
-      });
-    }
-    case TOPIC.channelCommands: {
-      const command = decodeIfReadable(channelCommandCodec, value);
-      return command !== undefined && command.received_at > erasure.requestedAt;
-    }
-    case TOPIC.messagesPlanned: {
-      const chunk = decodeIfReadable(messageChunkCodec, value);
-      return chunk !== undefined && chunk.planned_at > messagesUntil(erasure);
-    }
-    case TOPIC.messagesOutcomes: {
-      const outcome = decodeIfReadable(messageOutcomeCodec, value);
-      return outcome !== undefined && outcome.planned_at > messagesUntil(erasure);
-    }
-    default:
-      return timestamp > erasure.requestedAt;
-  }
-}
-
-function messagesUntil({ messagesUntil: until }: Search['erasure']): number {
-  return until ?? Number.POSITIVE_INFINITY;
+  return counts.verification();
 }

@@ -2,10 +2,13 @@ import { CommandError } from '../../cli/command.ts';
 import { idHash } from '../../events/erasure/erased-people.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ExportFiles } from '../../platform/files/folder-files.ts';
+import type { ArchiveStore } from '../archive/archive-store.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ErasureRow } from './erasure-store.ts';
 import type { Verification } from './findings.ts';
 import { needleOf } from './needles.ts';
+import { recordSearch } from './record-search.ts';
+import { searchArchive } from './search-archive.ts';
 import { searchClickhouse } from './search-clickhouse.ts';
 import { searchExports, searchFolder } from './search-files.ts';
 import { searchLog } from './search-log.ts';
@@ -28,6 +31,8 @@ export async function verifyErasure(
     /** The folder of the gateway's spool on this machine. */
     spool: string;
     redis: RedisSettings;
+    /** Undefined: there is none. */
+    archive: ArchiveStore | undefined;
     signal: AbortSignal;
   },
 ): Promise<Verification> {
@@ -42,12 +47,20 @@ export async function verifyErasure(
     postgres: () => searchPostgres(connections, search),
     clickhouse: () => searchClickhouse(connections, search),
     log: () => searchLog(connections, search),
+    archive: async () =>
+      of.archive
+        ? searchArchive(
+            { store: of.archive, heldIn: await recordSearch(connections, search) },
+            search,
+          )
+        : NOTHING,
     redis: () => searchRedis(of.redis, search),
     exports: () => searchExports({ database: connections.database, files: of.files }, search),
     spool: () => searchFolder(of.spool, search),
   };
   const found = await Promise.all([
     ...[searches.postgres(), searches.log(), searches.redis(), searches.exports()],
+    searches.archive(),
     ...[repeated(searches.clickhouse, signal), repeated(searches.spool, signal)],
   ]);
   return {
@@ -55,6 +68,8 @@ export async function verifyErasure(
     mentions: found.flatMap(({ mentions }) => mentions),
   };
 }
+
+const NOTHING: Verification = { findings: [], mentions: [] };
 
 const REPEATED_FOR = 15_000;
 

@@ -181,6 +181,51 @@ describe('the archive of the log', () => {
     TEST_MS,
   );
 
+  it(
+    'is searched for an erased person, who is in it until the log was rewritten and archived',
+    async () => {
+      const { accountId, writeKey } = await createAccount('archive of an erased person');
+      const verified = async (id: number) => {
+        const args = [join(CHECKOUT, 'cli/main.ts'), 'erase', 'verify', String(id), '--json'];
+        const { stdout } = await execute(process.execPath, args).catch((error: unknown) =>
+          // Exit code 1: something was found.
+          Promise.resolve(error as { stdout: string }),
+        );
+        const { findings } = JSON.parse(stdout) as {
+          findings: { store: string; place: string; count: number }[];
+        };
+        return findings.filter(({ store }) => store === 'archive').map(({ place }) => place);
+      };
+      const person = { type: 'track', event: 'acted', user_id: 'زهرا احمدی' };
+      const { status } = await post(`${readyStack().ingest_url}/v1/track`, writeKey, person);
+      expect(status).toBe(200);
+      await eventually({ ms: 120_000, waitingFor: 'the event to be stored' }, async () => {
+        const query = 'SELECT count() AS n FROM events WHERE account_id = {a:UInt64}';
+        const [found] = await rows<{ n: number }>(client, query, { a: accountId });
+        return found?.n === 1 ? true : undefined;
+      });
+      await ravand('archive');
+      const erased = [
+        'erase',
+        '--account',
+        String(accountId),
+        '--user-id',
+        person.user_id,
+        '--json',
+      ];
+      const { id } = JSON.parse(await ravand(...erased)) as { id: number };
+      const places = await verified(id);
+      expect(places.some((place) => place.startsWith(TOPIC.raw))).toBe(true);
+      expect(places.some((place) => place.startsWith(TOPIC.normalised))).toBe(true);
+      if (!FULL) return;
+      await ravand('erase', 'rewrite');
+      expect(await verified(id)).toEqual(places);
+      await ravand('archive');
+      expect(await verified(id)).toEqual([]);
+    },
+    TEST_MS,
+  );
+
   it.runIf(FULL)(
     'brings everything back that is lost at once, with a backup of PostgreSQL',
     async (context) => {
