@@ -181,7 +181,7 @@ describe('the archive of the log', () => {
     TEST_MS,
   );
 
-  it(
+  it.runIf(FULL)(
     'is searched for an erased person, who is in it until the log was rewritten and archived',
     async () => {
       const { accountId, writeKey } = await createAccount('archive of an erased person');
@@ -217,7 +217,6 @@ describe('the archive of the log', () => {
       const places = await verified(id);
       expect(places.some((place) => place.startsWith(TOPIC.raw))).toBe(true);
       expect(places.some((place) => place.startsWith(TOPIC.normalised))).toBe(true);
-      if (!FULL) return;
       await ravand('erase', 'rewrite');
       expect(await verified(id)).toEqual(places);
       await ravand('archive');
