@@ -4,6 +4,9 @@ import { grants } from '../../../platform/permissions.ts';
 import { createAccount, type TestAccount } from '../../support/stack.ts';
 import { control, enter } from './panel.ts';
 
+/** Whatever the role in an account, only operators of the installation are answered. */
+const FOR_OPERATORS = '/v1/jobs';
+
 const rows = panelRoutes.map(({ method, path, permission }) => ({
   name: `${method} ${path}`,
   method,
@@ -12,6 +15,10 @@ const rows = panelRoutes.map(({ method, path, permission }) => ({
 }));
 const refused = rows.filter(
   ({ permission }) => permission !== undefined && !grants.viewer.includes(permission),
+);
+
+const answered = rows.filter(
+  ({ method, filled }) => method === 'GET' && !filled.includes('/1') && filled !== FOR_OPERATORS,
 );
 
 let account: TestAccount;
@@ -39,14 +46,19 @@ describe('a route of the panel', () => {
     ]);
   });
 
-  it.each(rows.filter(({ method, filled }) => method === 'GET' && !filled.includes('/1')))(
-    'answers an owner: $name',
-    async ({ method, filled }) => {
-      const query = filled === '/v1/schema/values' ? '?property=x' : '';
-      const reply = await control(method, filled + query, { session: owner });
-      expect(reply.status).toBe(200);
-    },
-  );
+  it.each(answered)('answers an owner: $name', async ({ method, filled }) => {
+    const query = filled === '/v1/schema/values' ? '?property=x' : '';
+    const reply = await control(method, filled + query, { session: owner });
+    expect(reply.status).toBe(200);
+  });
+
+  it('answers 403 to an owner who does not operate the installation', async () => {
+    const reply = await control('GET', FOR_OPERATORS, { session: owner });
+    expect([reply.status, reply.body]).toMatchObject([
+      403,
+      { code: 'forbidden', need: 'operator' },
+    ]);
+  });
 });
 
 describe('what is of another account', () => {
