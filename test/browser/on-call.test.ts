@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { control, makeMember, sessionIn, signIn } from '../contract/control/panel.ts';
 import { withRefusedEvent } from '../integration/operate/faults.ts';
 import { post } from '../support/client.ts';
+import { openPostgres } from '../support/stack-clients.ts';
 import { admin, eventually, readyStack } from '../support/stack.ts';
 import { launch, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
 
@@ -12,6 +13,12 @@ let account: PanelAccount;
 beforeAll(async () => {
   browser = await launch();
   account = await panelAccount('on-call');
+  // Gateways that tests before killed with a spool: an erasure would wait for their events.
+  const pool = openPostgres();
+  await pool.query(
+    `UPDATE gateway_instances SET spooled = 0 WHERE seen_at < now() - interval '1 minute'`,
+  );
+  await pool.end();
 });
 afterAll(() => browser.close());
 

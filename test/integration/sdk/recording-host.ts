@@ -84,16 +84,25 @@ export async function startRecordingHost(sdkFolder: string): Promise<RecordingHo
         'access-control-allow-origin': '*',
       });
       response.end(readFileSync(join(sdkFolder, pathname.slice('/sdk/'.length))));
-    } else if (pathname === '/v1/batch') void receiveBatch(request, response);
+    } else if (pathname === '/v1/batch') receiveBatch(request, response).catch(unlessAborted);
     else if (pathname === '/v1/onsite') answer(response, 200, { campaigns: host.campaigns });
     else
-      void text(request).then((sent) => {
-        host.posted.push({ path: pathname, body: JSON.parse(sent) as Record<string, unknown> });
-        const { status, body } = host.answers[pathname] ?? { status: 200, body: { status: 'ok' } };
-        answer(response, status, body);
-      });
+      text(request)
+        .then((sent) => {
+          host.posted.push({ path: pathname, body: JSON.parse(sent) as Record<string, unknown> });
+          const { status, body } = host.answers[pathname] ?? {
+            ...{ status: 200, body: { status: 'ok' } },
+          };
+          answer(response, status, body);
+        })
+        .catch(unlessAborted);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   host.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return host;
+}
+
+/** A page that is closed aborts its requests. */
+function unlessAborted(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
 }
