@@ -55,7 +55,6 @@ export function SignInPage() {
           label={<Trans>نشانی ایمیل</Trans>}
           type="email"
           name="email"
-          autoFocus={email.hasFocus}
           dir="ltr"
           autoComplete="username"
           required
@@ -66,7 +65,6 @@ export function SignInPage() {
           label={<Trans>گذرواژه</Trans>}
           type="password"
           name="password"
-          autoFocus={password.hasFocus}
           dir="ltr"
           autoComplete="current-password"
           required

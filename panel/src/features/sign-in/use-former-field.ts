@@ -3,26 +3,35 @@ import { useLayoutEffect, useState, type Dispatch, type SetStateAction } from 'r
 interface FormerField {
   value: string;
   setValue: Dispatch<SetStateAction<string>>;
-  /** The one that it takes the place of had the focus. */
-  hasFocus: boolean;
+}
+
+/** What people are at in the document: React removes it before the field in its place is there. */
+let current: EventTarget | null = null;
+if (!import.meta.env.SSR) {
+  current = document.activeElement;
+  for (const type of ['focusin', 'pointerdown'])
+    document.addEventListener(type, ({ target }) => {
+      current = target;
+    });
 }
 
 /**
  * The value of a field that may be in the document already, where people type before the
- * application comes: what they have typed when it is replaced is kept.
+ * application comes: what they have typed when it is replaced is kept, and so is the focus, so that
+ * the rest of a password goes into no other field.
  */
 export function useFormerField(name: string): FormerField {
   const [value, setValue] = useState('');
-  const [{ former, hasFocus }] = useState(() => formerField(name));
+  const [former] = useState(() => (import.meta.env.SSR ? null : fieldNamed(name)));
   useLayoutEffect(() => {
+    if (!former) return;
     // eslint-disable-next-line react-hooks/set-state-in-effect -- typed until the very commit
-    if (former) setValue(former.value);
-  }, [former]);
-  return { value, setValue, hasFocus };
+    setValue(former.value);
+    if (current === former) fieldNamed(name)?.focus();
+  }, [former, name]);
+  return { value, setValue };
 }
 
-function formerField(name: string): { former: HTMLInputElement | null; hasFocus: boolean } {
-  if (import.meta.env.SSR) return { former: null, hasFocus: false };
-  const former = document.querySelector<HTMLInputElement>(`input[name="${name}"]`);
-  return { former, hasFocus: former !== null && document.activeElement === former };
+function fieldNamed(name: string): HTMLInputElement | null {
+  return document.querySelector<HTMLInputElement>(`input[name="${name}"]`);
 }
