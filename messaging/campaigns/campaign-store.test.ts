@@ -329,9 +329,10 @@ describe('what the store does', () => {
         await rows('UPDATE campaigns SET status = $2, next_at = $3 WHERE id = $1', [
           ...[id, given.status, given.isArmed ? new Date(5e12).toISOString() : null],
         ]);
+        // The clock of PGlite counts milliseconds: runs that have ended did so an hour ago.
         for (const one of [{ ...given.run, state: 'scheduled' }, ...given.others])
           await rows(
-            `INSERT INTO campaign_runs (campaign_id, account_id, cause, state, cancelled, due_at, definition, version, finished_at) VALUES ($1, 1, 'send', $2, $3, now() + make_interval(hours => $4), '{}', 1, CASE WHEN $2 IN ('finished', 'failed') THEN clock_timestamp() END)`,
+            `INSERT INTO campaign_runs (campaign_id, account_id, cause, state, cancelled, due_at, definition, version, finished_at) VALUES ($1, 1, 'send', $2, $3, now() + make_interval(hours => $4), '{}', 1, CASE WHEN $2 IN ('finished', 'failed') THEN clock_timestamp() - interval '1 hour' END)`,
             [id, one.state, one.cancelled, one.isDue ? -1 : 1],
           );
         await rows(

@@ -9,7 +9,7 @@ export const SHOW_STATUS = `
       WHEN c.status IN ('draft', 'cancelled') THEN c.status
       ELSE coalesce(now_is.ended, (
         SELECT CASE e.state WHEN 'finished' THEN 'sent' ELSE 'failed' END FROM campaign_runs e
-        WHERE e.campaign_id = c.id AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC LIMIT 1
+        WHERE e.campaign_id = c.id AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC, e.id DESC LIMIT 1
       ), 'draft') END
   FROM (
     SELECT m.campaign_id, bool_or(m.state = 'planning' OR coalesce(other.sending, false)) AS sending, bool_or(m.state = 'confirm' OR other.runs > 0) AS waiting,

@@ -50,7 +50,7 @@ export const SELECT_CAMPAIGN = `
     c.xmin::text AS mark,
     (SELECT json_agg(json_build_object('id', r.id, 'state', r.state, 'due_ms', (extract(epoch FROM r.due_at) * 1000)::bigint, 'paused', r.paused, 'cancelled', r.cancelled) ORDER BY r.id)
       FROM campaign_runs r WHERE r.campaign_id = c.id AND r.state IN ${ACTIVE}) AS runs,
-    (SELECT r.state FROM campaign_runs r WHERE r.campaign_id = c.id AND r.state IN ('finished', 'failed') ORDER BY r.finished_at DESC LIMIT 1) AS last_end,
+    (SELECT r.state FROM campaign_runs r WHERE r.campaign_id = c.id AND r.state IN ('finished', 'failed') ORDER BY r.finished_at DESC, r.id DESC LIMIT 1) AS last_end,
     (SELECT count(*) FROM campaign_runs r WHERE r.account_id = $1 AND r.state IN ${ACTIVE})::integer AS active_runs,
     (SELECT count(*) FROM campaign_runs r WHERE r.account_id = $1 AND r.created_at > clock_timestamp() - interval '24 hours')::integer AS recent_runs
   FROM campaigns c WHERE c.account_id = $1 AND c.id = $2`;

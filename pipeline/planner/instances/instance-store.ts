@@ -76,7 +76,7 @@ export class InstanceStore {
              WHEN $4::timestamptz IS NULL AND status IN ('scheduled', 'paused') AND NOT EXISTS (SELECT 1 FROM campaign_runs a WHERE a.campaign_id = $1 AND NOT a.cancelled
                AND (a.state IN ('scheduled', 'planning', 'sending') OR (a.state = 'confirm' AND a.cause <> 'recurrence')))
                THEN coalesce((SELECT CASE e.state WHEN 'finished' THEN 'sent' ELSE 'failed' END FROM campaign_runs e
-                 WHERE e.campaign_id = $1 AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC LIMIT 1), 'draft')
+                 WHERE e.campaign_id = $1 AND e.state IN ('finished', 'failed') ORDER BY e.finished_at DESC, e.id DESC LIMIT 1), 'draft')
              ELSE status END
          WHERE id = $1 AND version = $2 AND next_at = $3::timestamptz RETURNING id, account_id, definition, version
        ), missed AS (
