@@ -51,8 +51,7 @@ export function openRecipients(deps: RecipientsDeps): OpenChunkPorts {
       facts: {
         ...{ templateId: facts.templateId, templateVersion: facts.templateVersion, category },
       },
-      prepare: (recipients, { isRepeat }) =>
-        prepareRecipients(ports, { ...facts, sender, recipients, isRepeat }),
+      prepare: (recipients) => prepareRecipients(ports, { ...facts, sender, recipients }),
       call: ({ message }) =>
         calling ? callProvider(calling, message) : Promise.resolve({ kind: 'retry' }),
     };

@@ -5,8 +5,7 @@ import {
   type FailureReason,
   type SkipReason,
 } from '../../../events/messages/reasons.ts';
-import { releaseCaps } from '../../../messaging/caps/release-caps.ts';
-import { reserveCaps, type CappedMessage } from '../../../messaging/caps/reserve-caps.ts';
+import { reserveCaps } from '../../../messaging/caps/reserve-caps.ts';
 import type { DeliveryTools } from '../../../messaging/delivery/connect-delivery.ts';
 import { decideSend } from '../../../messaging/delivery/decide-send.ts';
 import type { UtmParameters } from '../../../messaging/delivery/prepare-messages.ts';
@@ -19,7 +18,7 @@ import { namedVariables } from '../../../messaging/templates/named-variables.ts'
 import type { TemplateVersion } from '../../../messaging/templates/template.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
 import type { ChunkRecipient } from '../../../schemas/records.ts';
-import type { Decision } from '../worker/ports.ts';
+import type { Decision, RecipientOutcome } from '../worker/ports.ts';
 import { decideMerged } from './merged-people.ts';
 
 export interface PreparePorts {
@@ -57,8 +56,6 @@ interface RecipientsToPrepare extends ChunkFacts {
   /** Undefined: the channel is not configured. */
   sender: OpenSender | undefined;
   recipients: readonly ChunkRecipient[];
-  /** An attempt of this recipient may have reached the provider: its place under the cap stays. */
-  isRepeat: (recipient: ChunkRecipient) => boolean;
 }
 
 /** While projections are further behind, nobody knows whether somebody has unsubscribed, ms. */
@@ -195,12 +192,12 @@ async function reserve(
 }
 
 async function render(
-  { database, delivery, now }: PreparePorts,
+  { delivery, now }: PreparePorts,
   { of, isCapped, resolvedAt }: { of: Sending; isCapped: boolean; resolvedAt: number },
   known: readonly Known[],
 ): Promise<void> {
   if (known.length === 0) return;
-  const { accountId, channel, campaignId, template, sender, category, utm } = of;
+  const { campaignId, template, sender, category, utm } = of;
   const prepared = await delivery.prepare({
     ...{ template, category, campaignId, utm, provider: sender.provider.name },
     expiresAt: now() + EXPIRES_MS,
@@ -208,39 +205,37 @@ async function render(
       ...{ messageId, userId: recipient.user_id, resolved, vars: {}, event: {} },
     })),
   });
-  const unsent: CappedMessage[] = [];
   for (const [at, one] of known.entries()) {
     const ready = prepared[at];
     if (!ready) throw new Error('a message was not prepared');
-    const person = isCapped ? personKey(one.resolved.canonical) : '';
+    const capOf = isCapped ? personKey(one.resolved.canonical) : '';
     if (ready.kind === 'ready') {
       const { messages, addressHash, missing } = ready;
       if (missing.length > 0) delivery.reports.missing(template, missing);
       const userId = one.recipient.user_id;
-      const capOf = person;
       one.decision = {
         kind: 'send',
         message: { messages, userId, resolvedAt, addressHash, capOf },
       };
       continue;
     }
-    if (!of.isRepeat(one.recipient)) unsent.push({ person, messageId: one.messageId });
-    one.decision =
-      ready.kind === 'later'
-        ? renderLater(now() + ready.afterMs, of)
-        : { kind: 'finish', status: ready.status, reason: ready.reason, addressHash: '' };
+    const { kind } = ready;
+    const decision = kind === 'later' ? renderLater(now() + ready.afterMs, of) : finish(ready);
+    one.decision = { ...decision, capOf };
   }
-  if (isCapped) await releaseCaps(database, { accountId, channel }, unsent);
 }
 
-function renderLater(until: number, { deadlineAt }: Pick<ChunkFacts, 'deadlineAt'>): Decision {
-  return until <= deadlineAt ? { kind: 'wait', until } : fail('render_failed');
+type NotSent = Exclude<Decision, { kind: 'send' }>;
+
+function renderLater(until: number, { deadlineAt }: Pick<ChunkFacts, 'deadlineAt'>): NotSent {
+  if (until <= deadlineAt) return { kind: 'wait', until };
+  return finish({ status: 'failed', reason: 'render_failed' satisfies FailureReason });
 }
 
-function fail(reason: FailureReason): Decision {
-  return { kind: 'finish', status: 'failed', reason, addressHash: '' };
+function finish({ status, reason }: Pick<RecipientOutcome, 'status' | 'reason'>): NotSent {
+  return { kind: 'finish', status, reason, addressHash: '' };
 }
 
-function skip(reason: SkipReason): Decision {
-  return { kind: 'finish', status: 'skipped', reason, addressHash: '' };
+function skip(reason: SkipReason): NotSent {
+  return finish({ status: 'skipped', reason });
 }

@@ -28,8 +28,7 @@ function prepareWith(erased: readonly string[]) {
   const ports = open({} as ChunkToSend);
   return {
     asked,
-    decisions: async () =>
-      (await ports).prepare(CHUNK.recipients, { chunk: CHUNK, isRepeat: () => false }),
+    decisions: async () => (await ports).prepare(CHUNK.recipients, { chunk: CHUNK }),
   };
 }
 

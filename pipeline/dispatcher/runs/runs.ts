@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { sweepCaps } from '../../../messaging/caps/release-caps.ts';
+import { sweepCaps } from '../../../messaging/caps/sweep-caps.ts';
 import type { AdminPages } from '../../../platform/admin-server.ts';
 import { delay } from '../../../platform/backoff.ts';
 import type { Log } from '../../../platform/log.ts';

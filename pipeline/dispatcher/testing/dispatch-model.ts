@@ -286,6 +286,14 @@ export class ProcessModel {
     if (!model.isCalm && model.chance(0.03)) return { kind: 'wait', until: model.now + 5000 };
     const messageId = campaignMessageId({ campaignId: 5, runId: 7, key });
     model.store.reserved.add(messageId);
+    // It cannot be rendered, for good or now.
+    if (model.chance(0.05))
+      return {
+        ...{ kind: 'finish', status: 'failed', reason: 'render_failed', addressHash: '' },
+        capOf: key,
+      };
+    if (!model.isCalm && model.chance(0.05))
+      return { kind: 'wait', until: model.now + 5000, capOf: key };
     const message = {
       ...{ messageId, to: { kind: 'chat', chatId: key } as const, expiresAt: 0 },
       content: { subject: '', title: '', text: '', html: '', url: '', data: {} },

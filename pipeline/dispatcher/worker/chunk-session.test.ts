@@ -70,3 +70,37 @@ describe('an attempt that is repeated, and may not be sent at the moment', () =>
     ]);
   });
 });
+
+describe('a message that cannot be rendered now', () => {
+  /** Of a chunk with one recipient, whose place under the frequency cap is to be released. */
+  function released() {
+    const session = new ChunkSession({
+      ...{ state: newChunk(1), provider: 'smtp', isRepeatable: false, isIdempotent: false },
+      ...{ isCancelled: false, isHeld: false, isControl: () => false, now: NOW },
+    });
+    expect(session.takeToPrepare(1)).toEqual([0]);
+    session.prepared(0, { kind: 'wait', until: NOW + 5000, capOf: 'p' });
+    const { planned } = session.plan({ permits: 1, now: NOW });
+    expect(planned).toMatchObject({ capReleases: [{ index: 0, capOf: 'p' }], outcomes: [] });
+    session.endWaits(NOW + 5000);
+    expect(session.toPrepareCount).toBe(0);
+    return session;
+  }
+
+  it('gets a new place under the cap only after its former one was released', () => {
+    const session = released();
+    session.written({ mayOpen: true, isCancelled: false, now: NOW + 4999 });
+    session.endWaits(NOW + 4999);
+    expect(session.toPrepareCount).toBe(0);
+    session.endWaits(NOW + 5000);
+    expect(session.takeToPrepare(1)).toEqual([0]);
+  });
+
+  it('is skipped when its run is cancelled meanwhile', () => {
+    const session = released();
+    session.written({ mayOpen: false, isCancelled: true, now: NOW });
+    const { planned } = session.plan({ permits: 1, now: NOW });
+    expect(planned?.outcomes).toMatchObject([{ status: 'skipped', reason: 'cancelled' }]);
+    expect(session.isDone).toBe(false);
+  });
+});

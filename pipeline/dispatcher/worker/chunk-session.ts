@@ -85,8 +85,19 @@ export class ChunkSession {
   #retries: Retry[] = [];
   #repeats: Retry[] = [];
   #capReleases: CapRelease[] = [];
+  /**
+   * Until when those wait whose reservations are among the releases: they get new ones only after
+   * these are durable.
+   */
+  #releasedWaits = new Map<number, number>();
   /** What is being written. */
-  #written: { turn: Turn; opening: ReadonlyMap<number, PreparedMessage> } | undefined;
+  #written:
+    | {
+        turn: Turn;
+        opening: ReadonlyMap<number, PreparedMessage>;
+        releasedWaits: ReadonlyMap<number, number>;
+      }
+    | undefined;
   /** Why nobody is opened any more who has no outcome yet. */
   #givenUp: Ending | undefined;
   #isEnding = false;
@@ -210,7 +221,7 @@ export class ChunkSession {
   prepared(index: number, decision: Decision): void {
     this.#preparing.delete(index);
     if (this.#givenUp || this.#isEnding) {
-      if (decision.kind === 'send') this.#discard(index, decision.message);
+      this.#discard(index, decision.kind === 'send' ? decision.message : decision);
       this.#toPrepare.push(index);
       if (this.#givenUp) this.#giveUp(this.#givenUp);
       return;
@@ -220,10 +231,13 @@ export class ChunkSession {
         this.#ready.push({ index, message: decision.message });
         this.#readyCalls += decision.message.messages.length;
         return;
-      case 'wait':
-        this.#waiting.set(index, decision.until);
+      case 'wait': {
+        const isReleased = this.#discard(index, decision);
+        (isReleased ? this.#releasedWaits : this.#waiting).set(index, decision.until);
         return;
+      }
       case 'finish':
+        this.#discard(index, decision);
         // What may have been sent is not known to be skipped.
         return this.#end(index, isOpen(this.#state, index) ? UNKNOWN : decision);
     }
@@ -266,7 +280,8 @@ export class ChunkSession {
     if (opening.size + this.endedCount === 0) return { planned: undefined, opening: [], calls };
     const planned = { turn, outcomes: this.#outcomes, capReleases: this.#capReleases };
     [this.#outcomes, this.#retries, this.#repeats, this.#capReleases] = [[], [], [], []];
-    this.#written = { turn, opening };
+    this.#written = { turn, opening, releasedWaits: this.#releasedWaits };
+    this.#releasedWaits = new Map();
     return {
       planned,
       opening: [...opening].map(([index, message]) => ({ index, message })),
@@ -276,11 +291,12 @@ export class ChunkSession {
 
   /** The planned turn is durable. Returns the calls that are to be made at once. */
   written(as: { mayOpen: boolean; isCancelled: boolean; now: number }): Call[] {
-    const { turn, opening } = this.#written ?? {};
-    if (!turn || !opening) throw new Error('nothing was being written');
+    if (!this.#written) throw new Error('nothing was being written');
+    const { turn, opening, releasedWaits } = this.#written;
     this.#written = undefined;
     this.#state = evolve(this.#state, turn, as);
     for (const { index, at } of [...turn.retries, ...turn.repeats]) this.#queue(index, at, as.now);
+    for (const [index, until] of releasedWaits) this.#queue(index, until, as.now);
     const calls: Call[] = [];
     for (const [index, message] of opening) {
       if (!as.mayOpen) {
@@ -364,10 +380,11 @@ export class ChunkSession {
     this.#givenUp = ending;
     const ended = [
       ...[...this.#toPrepare, ...this.#discardReady(), ...this.#waiting.keys()],
-      ...this.#retries.map(({ index }) => index),
+      ...[...this.#releasedWaits.keys(), ...this.#retries.map(({ index }) => index)],
     ];
     this.#toPrepare = [];
     this.#waiting.clear();
+    this.#releasedWaits.clear();
     const retried = new Set(this.#retries.map(({ index }) => index));
     this.#retries = [];
     for (const index of ended)
@@ -383,9 +400,12 @@ export class ChunkSession {
     return ready.map(({ index }) => index);
   }
 
-  /** It is not called now. A repeat may have been sent before: its reservation stays. */
-  #discard(index: number, message: PreparedMessage): void {
-    if (!isOpen(this.#state, index)) this.#releaseCap(index, message);
+  /**
+   * It is not called now. A repeat may have been sent before: its reservation stays. Answers whether
+   * one is released.
+   */
+  #discard(index: number, of: { capOf?: string }): boolean {
+    return !isOpen(this.#state, index) && this.#releaseCap(index, of);
   }
 
   #retryAt(
@@ -397,8 +417,9 @@ export class ChunkSession {
     return retryAt({ attempts, ...at, afterMs: at.afterMs });
   }
 
-  #releaseCap(index: number, { capOf }: PreparedMessage): void {
+  #releaseCap(index: number, { capOf = '' }: { capOf?: string }): boolean {
     if (capOf !== '') this.#capReleases.push({ index, capOf });
+    return capOf !== '';
   }
 
   #attemptsOf(index: number): number {

@@ -2,7 +2,7 @@ import { campaignMessageId } from '../../../events/messages/message-id.ts';
 import { backoffDelay } from '../../../platform/backoff.ts';
 import { messageChunkCodec } from '../../../schemas/codec.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
-import { evolve, isOpen, NO_TURN, openAttempts, unfinishedCount } from '../chunk/chunk-state.ts';
+import { evolve, NO_TURN, openAttempts, unfinishedCount } from '../chunk/chunk-state.ts';
 import type { ChunkWrite, LeasedChunk, WriteAnswer } from '../store/chunk-row.ts';
 import { ChunkSession, type PlannedTurn } from './chunk-session.ts';
 import { countOutcomes, encodeOutcomes } from './outcomes.ts';
@@ -235,13 +235,7 @@ class ChunkWorker {
     const indexes = session.takeToPrepare(Math.min(PREPARE_BATCH, left));
     if (indexes.length === 0) return;
     const recipients = indexes.map((index) => this.#recipient(index));
-    const repeats = new Set(
-      indexes
-        .filter((index) => isOpen(session.state, index))
-        .map((index) => this.#recipient(index)),
-    );
-    const of = { chunk: this.#chunk, isRepeat: (one: ChunkRecipient) => repeats.has(one) };
-    void prepare(recipients, of).then(
+    void prepare(recipients, { chunk: this.#chunk }).then(
       (decisions) => {
         this.#failures = 0;
         for (const [at, index] of indexes.entries()) {

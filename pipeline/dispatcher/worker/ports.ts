@@ -32,10 +32,19 @@ export interface PreparedMessage {
   capOf: string;
 }
 
-/** What is to be done with a recipient now. */
+/**
+ * What is to be done with a recipient now. `capOf`: as of a message, when it got a reservation and
+ * does not use it. Only whoever has the lease may release it.
+ */
 export type Decision =
-  | { kind: 'finish'; status: MessageStatus; reason: string; addressHash: string }
-  | { kind: 'wait'; until: number }
+  | {
+      kind: 'finish';
+      status: MessageStatus;
+      reason: string;
+      addressHash: string;
+      capOf?: string;
+    }
+  | { kind: 'wait'; until: number; capOf?: string }
   | { kind: 'send'; message: PreparedMessage };
 
 /**
@@ -63,8 +72,6 @@ export interface OutcomeFacts {
 
 export interface PreparedChunk {
   chunk: MessageChunk;
-  /** An attempt of this recipient may have reached the provider. */
-  isRepeat: (recipient: ChunkRecipient) => boolean;
 }
 
 /** How the recipients of one leased chunk are prepared and called. */
