@@ -8,7 +8,7 @@ import { messageChunkCodec } from '../../../schemas/codec.ts';
 import { withBits } from '../chunk/bits.ts';
 import { newChunk } from '../chunk/chunk-state.ts';
 import { seededRandom } from '../testing/seeded-random.ts';
-import { RESOLVED_FRESH_MS } from '../worker/chunk-session.ts';
+import { RESOLVED_FRESH_MS } from '../worker/ready-messages.ts';
 import { decideMerged } from './merged-people.ts';
 
 const PEOPLE = ['a', 'b', 'c'];

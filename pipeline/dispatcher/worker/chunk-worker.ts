@@ -4,9 +4,10 @@ import { messageChunkCodec } from '../../../schemas/codec.ts';
 import type { ChunkRecipient, MessageChunk } from '../../../schemas/records.ts';
 import { evolve, NO_TURN, openAttempts, unfinishedCount } from '../chunk/chunk-state.ts';
 import type { ChunkWrite, LeasedChunk, WriteAnswer } from '../store/chunk-row.ts';
-import { ChunkSession, type PlannedTurn } from './chunk-session.ts';
+import { ChunkSession } from './chunk-session.ts';
 import { countOutcomes, encodeOutcomes } from './outcomes.ts';
 import type { Call, ChunkPorts } from './ports.ts';
+import type { PlannedTurn } from './unwritten-turn.ts';
 
 /** Recipients that are prepared together, and attempts that are recorded together. */
 const PREPARE_BATCH = 100;
