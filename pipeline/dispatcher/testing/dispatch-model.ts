@@ -293,7 +293,7 @@ export class ProcessModel {
         capOf: key,
       };
     if (!model.isCalm && model.chance(0.05))
-      return { kind: 'wait', until: model.now + 5000, capOf: key };
+      return { kind: 'wait', until: model.now + (model.chance(0.5) ? 0 : 5000), capOf: key };
     const message = {
       ...{ messageId, to: { kind: 'chat', chatId: key } as const, expiresAt: 0 },
       content: { subject: '', title: '', text: '', html: '', url: '', data: {} },
