@@ -80,12 +80,12 @@ function Timeline({ id }: { id: string }) {
               </span>
               <span className={styles['when']}>{dateTime(Date.parse(event.timestamp))}</span>
               <span className={styles['properties']}>
-                {Object.entries(event.properties).map(([name, value]) => (
+                {Object.entries(event.properties).map(([name, value], at) => (
                   <span key={name}>
+                    {at === 0 ? '' : ' · '}
                     <bdi>
                       {name}: {value}
                     </bdi>
-                    {' · '}
                   </span>
                 ))}
               </span>
