@@ -96,6 +96,7 @@ describe('Events of a page (ingest 7.5)', () => {
           for (const id of await make('torture')(page, calls)) ids.add(id);
         },
         setFault: (fault) => (proxy.fault = fault),
+        hasMet: (fault) => proxy.counts.has(fault),
       },
       EVENTS,
     );
