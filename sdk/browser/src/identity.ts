@@ -23,14 +23,17 @@ export function choose(consent: Consent): void {
 
 export const userId = (): string | undefined => storage.get(USER);
 
-export function anonymousId(): string {
-  let id = storage.get(ANONYMOUS);
+/** The id under a key; a new one when there is none. */
+export function idOf(key: string): string {
+  let id = storage.get(key);
   if (!id) {
     id = idAt(Date.now());
-    if (consentNow() !== 'denied') storage.set(ANONYMOUS, id);
+    if (consentNow() !== 'denied') storage.set(key, id);
   }
   return id;
 }
+
+export const anonymousId = (): string => idOf(ANONYMOUS);
 
 export const become = (userId: string): unknown => storage.set(USER, userId);
 

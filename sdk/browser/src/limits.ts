@@ -11,6 +11,8 @@ export const REPEATABLE_MS = 47 * 3_600_000;
 export const CALL_DIGITS = 37;
 /** Of the time of the first attempt: a value never grows, so that a full storage takes it. */
 export const ATTEMPT_DIGITS = 13;
+/** It was not attempted. */
+export const NEVER = '             ';
 
 /** Of a batch. */
 export const MAX_ITEMS = 100;
@@ -23,5 +25,9 @@ export const TIMEOUT_MS = 30_000;
 export const MAX_IDLE_MS = 1_800_000;
 export const MAX_SESSION_MS = 86_400_000;
 
-/** The books of more pages than these are added up. */
-export const MAX_PAGES = 50;
+/** Of a key of the books: the prefix, and the time without its last 100 s (until the year 2286). */
+export const PERIOD_DIGITS = 9;
+/** All pages see what was written in a period that contains a time so long ago, or is older. */
+export const ENDED_MS = 200_000;
+/** More entries than these are added up when their periods have ended. */
+export const MAX_ENTRIES = 50;

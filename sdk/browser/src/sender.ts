@@ -83,24 +83,23 @@ async function drain(): Promise<void> {
     if (!keys[0]) keys = take(1, Infinity);
     if (!keys[0]) return;
     const [status, retryAfter, answer] = await post(bodyOf(keys));
-    const now = Date.now();
     const verdict = verdictOf(status, keys.length);
     if (verdict === 'split') max = keys.length >> 1;
     else if (verdict === 'retry') {
       const { 1: failures = 1 } = hold();
-      storage.set(HOLD, [now + retryDelay(failures, retryAfter), failures + 1, status]);
+      storage.set(HOLD, [Date.now() + retryDelay(failures, retryAfter), failures + 1, status]);
     } else {
       max = MAX_ITEMS;
       storage.remove(HOLD);
-      if (verdict === 'hold') storage.set(HOLD, [now + HOLD_MS]);
+      if (verdict === 'hold') storage.set(HOLD, [Date.now() + HOLD_MS]);
       if (status === 401) console.error(`ravand: ${answer.message}`);
       for (const { index, reason } of answer.errors ?? [])
-        drop(keys.slice(index, index + 1), reason ?? '');
-      if (verdict === 'done') {
-        const ids = end(keys, 'sent');
-        sent += ids.length;
-        if (ids[0]) emit('sent', ids);
-      } else drop(keys, `http_${status} ${answer.message ?? ''}`);
+        drop([keys[index] as string], reason ?? '');
+      if (verdict !== 'done') drop(keys, `http_${status} ${answer.message ?? ''}`);
+      // None of those that were dropped.
+      const ids = end(keys, 'sent');
+      sent += ids.length;
+      if (ids[0]) emit('sent', ids);
     }
   }
 }

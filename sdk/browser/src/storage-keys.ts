@@ -22,3 +22,6 @@ export const RESPONSE = 'o';
 export const SESSION = 's';
 /** The user of `identify`. */
 export const USER = 'u';
+
+/** Ends the key of a sum of the books. */
+export const SUM = 's';

@@ -26,9 +26,9 @@ export function get(key: string): string | undefined {
 /** What was set as JSON; {} when it is absent or damaged. */
 export const read = <T extends object>(key: string): Partial<T> => parse(get(key));
 
-export function parse(text = ''): object {
+export function parse(text?: string): object {
   try {
-    return JSON.parse(text) as object;
+    return JSON.parse(text as string) as object;
   } catch {
     return {};
   }
@@ -38,12 +38,10 @@ export function parse(text = ''): object {
 export function set(key: string, value: string | object): boolean {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   memory.set(prefix + key, text);
-  return (
-    attempt((local) => {
-      local.setItem(prefix + key, text);
-      return memory.delete(prefix + key);
-    }) === true
-  );
+  return !!attempt((local) => {
+    local.setItem(prefix + key, text);
+    return memory.delete(prefix + key);
+  });
 }
 
 export function remove(key: string): void {

@@ -414,17 +414,48 @@ describe('the books', () => {
   const balance = () => browser.received.at(-1)?.context.library.balance;
   const booksOf = () => [...browser.storage.values.keys()].filter((key) => /\.b/.test(key));
 
-  it('of all pages are one, and those of many pages are added up', async () => {
+  it('of all pages are one, and those of many pages are added up when they do not change any more', async () => {
     vi.mocked(Math.random).mockRestore();
     for (let number = 0; number < 70; number++) (await browser.open(QUIET)).ravand.track('e');
     expect(booksOf()).toHaveLength(70);
     const last = await browser.open(QUIET);
     await last.ravand.flush();
-    expect(booksOf()).toHaveLength(1);
     expect(balance()).toEqual({ made: 70, stored: 70, sent: 0, dropped: {} });
-    last.ravand.track('e');
-    await last.ravand.flush();
-    expect(balance()).toEqual({ made: 71, stored: 71, sent: 70, dropped: {} });
+    expect(booksOf()).toHaveLength(71);
+    vi.setSystemTime(Date.now() + 300_000);
+    for (const number of [1, 2]) {
+      last.ravand.track('e');
+      await last.ravand.flush();
+      const counts = { made: 70 + number, stored: 70 + number, sent: 69 + number, dropped: {} };
+      expect(balance()).toEqual(counts);
+      // The sum, and the entry of this period.
+      expect(booksOf()).toHaveLength(2);
+    }
+  });
+
+  it('have nothing open that was sent by a page which was killed while it noted that', async () => {
+    for (let writes = 0; writes < 5; writes++) {
+      browser.storage.values.clear();
+      const first = await browser.open(QUIET);
+      for (const name of ['a', 'b', 'c']) first.ravand.track(name);
+      browser.whenReceived = () => {
+        browser.storage.writesLeft = writes;
+        browser.otherwise = 'never';
+      };
+      browser.next.push({ status: 200, body: { status: 'ok' } });
+      void first.ravand.flush();
+      await vi.advanceTimersByTimeAsync(10);
+      Object.assign(browser, { whenReceived: undefined, otherwise: { status: 200 } });
+      browser.storage.writesLeft = Infinity;
+      const second = await browser.open(QUIET);
+      second.ravand.track('d');
+      await second.ravand.flush();
+      second.ravand.track('e');
+      await second.ravand.flush();
+      const { made, sent } = balance() as { made: number; sent: number };
+      // The last one is the request's own.
+      expect([made, sent - (made - 1) >= 0]).toEqual([5, true]);
+    }
   });
 
   it('are those of one client, whoever the visitor is', async () => {

@@ -7,12 +7,15 @@ export interface Batch {
   context: { library: { client: string; balance: Record<string, unknown> } };
 }
 
-type Answer = { status: number; body?: object | string; headers?: Record<string, string> } | 'lost';
+type Answer =
+  { status: number; body?: object | string; headers?: Record<string, string> } | 'lost' | 'never';
 
 /** localStorage with a quota, in characters, which may be forbidden. */
 export class FakeStorage {
   quota = 5 * 1024 * 1024;
   isForbidden = false;
+  /** So many take place: the page was killed before the next one. */
+  writesLeft = Infinity;
   readonly values = new Map<string, string>();
 
   #used(): number {
@@ -31,11 +34,11 @@ export class FakeStorage {
     const added = value.length - (before?.length ?? -key.length);
     if (added > 0 && this.#used() + added > this.quota)
       throw new DOMException('full', 'QuotaExceededError');
-    this.values.set(key, value);
+    if (this.writesLeft-- > 0) this.values.set(key, value);
   }
   removeItem(key: string): void {
     this.#check();
-    this.values.delete(key);
+    if (this.writesLeft-- > 0) this.values.delete(key);
   }
 }
 
@@ -48,6 +51,7 @@ export class FakeBrowser {
   readonly urls: string[] = [];
   next: Answer[] = [];
   otherwise: Answer = { status: 200, body: { status: 'ok' } };
+  whenReceived: (() => void) | undefined;
   doNotTrack: string | null = null;
   isOnline = true;
 
@@ -66,8 +70,10 @@ export class FakeBrowser {
   readonly fetch = (url: string, { body }: { body: string }): Promise<Response> => {
     this.urls.push(url);
     this.received.push(JSON.parse(body) as Batch);
+    this.whenReceived?.();
     const answer = this.next.shift() ?? this.otherwise;
     if (answer === 'lost') return Promise.reject(new TypeError('network error'));
+    if (answer === 'never') return new Promise(() => undefined);
     const { body: given = {} } = answer;
     return Promise.resolve(
       typeof given === 'string' ? new Response(given, answer) : Response.json(given, answer),
