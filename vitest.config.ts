@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './deploy/local/test-run/longest-first.ts';
 import { recordOutsideError } from './deploy/local/test-run/outside-errors.ts';
 
 const slow = {
@@ -14,6 +15,7 @@ export default defineConfig({
   cacheDir: '.ravand/cache/vite',
   test: {
     onUnhandledError: (error) => recordOutsideError(error),
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -38,6 +40,7 @@ export default defineConfig({
           ...(name === 'contract'
             ? { maxWorkers: 3, sequence: { groupOrder: 1 } }
             : { fileParallelism: false }),
+          globalSetup: 'test/support/commands/global-setup.ts',
           ...slow,
         },
       })),

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { runCommand } from './commands/run-command.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const execute = promisify(execFile);
@@ -19,8 +20,15 @@ export function readyStack(): Ready {
   return JSON.parse(readFileSync(join(home, 'run', 'ready.json'), 'utf8')) as Ready;
 }
 
+/** Short commands, which one process runs for all tests: commands/command-process.ts. */
+const IN_ONE_PROCESS = ['admin', 'start', 'status', 'stop'];
+
 /** Runs `./ravand …` on the stack under test; answers its output. Rejects on a non-zero exit. */
 export async function ravand(...args: string[]): Promise<string> {
+  if (IN_ONE_PROCESS.includes(args[0] ?? '')) {
+    const output = await runCommand(args);
+    if (output) return output.stdout;
+  }
   const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, {
     timeout: 120_000,
     maxBuffer: 64 * 1024 * 1024,
