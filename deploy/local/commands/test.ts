@@ -5,7 +5,7 @@ import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, failure, lastLines, NONE, type Counts } from '../test-run/counts.ts';
-import { runBeside } from '../test-run/beside.ts';
+import { runQueue } from '../test-run/beside.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
@@ -44,9 +44,10 @@ export const test: Command = {
 };
 
 /**
- * Without --watch: static checks when everything runs, unit tests, then the others on a stack.
- * Those that change the log for good have a stack each, beside the others where there are two
- * cores: both mostly wait. The full forms measure, and have the machine for themselves.
+ * Without --watch: static checks beside unit tests when everything runs, then the others on a
+ * stack. Those that mostly wait share a second stack, and those that change the log for good have a
+ * stack each. Where there are two cores these are a queue that is worked off beside the first
+ * stack, and after it. The full forms measure, and have the machine for themselves.
  */
 async function runSelected(
   context: CommandContext,
@@ -55,18 +56,22 @@ async function runSelected(
 ): Promise<number> {
   const { selections, checks, isFull } = of;
   let counts: Counts = NONE;
-  if (checks) counts = add(counts, await runChecks(run));
-  for (const unit of selections.filter(({ kind }) => kind === 'unit'))
-    counts = add(counts, await runKind(unit, run));
+  const first = selections.filter(({ kind }) => kind === 'unit').map((unit) => runKind(unit, run));
+  if (checks) first.push(runChecks(run));
+  counts = (await Promise.all(first)).reduce(add, counts);
   const onStack = selections.filter(({ kind }) => kind !== 'unit');
-  const shared = onStack.filter(({ isAlone }) => !isAlone);
-  const alone = onStack.filter(({ isAlone }) => isAlone);
-  if (!run.signal.aborted && shared.length > 0 && alone.length > 0 && !isFull && hasTwoCores()) {
-    const files = alone.flatMap((one) => one.files);
-    const both = [runOnStack(context, shared, run), runBeside(files, run)];
-    counts = (await Promise.all(both)).reduce(add, counts);
+  const shared = onStack.filter(({ stack }) => stack === 'shared');
+  const second = onStack.filter(({ stack }) => stack === 'second');
+  const own = onStack.filter(({ stack }) => stack === 'own');
+  const queue = [second, ...own.map((one) => [one])]
+    .map((stack) => stack.flatMap(({ files }) => files))
+    .filter((files) => files.length > 0);
+  if (!run.signal.aborted && shared.length > 0 && queue.length > 0 && !isFull && hasTwoCores()) {
+    const inFront = async () =>
+      add(await runOnStack(context, shared, run), await runQueue(queue, run));
+    counts = (await Promise.all([inFront(), runQueue(queue, run)])).reduce(add, counts);
   } else {
-    for (const stack of [shared, ...alone.map((one) => [one])])
+    for (const stack of [shared, second, ...own.map((one) => [one])])
       if (stack.length > 0 && !run.signal.aborted)
         counts = add(counts, await runOnStack(context, stack, run));
   }

@@ -4,17 +4,25 @@ import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { print, printError } from '../../../cli/terminal.ts';
-import { failure, NONE, readLastLines, type Counts } from './counts.ts';
+import { add, failure, NONE, readLastLines, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
 
 /** The lowest priority: they mostly wait, and the tests in front have bounds in seconds. */
 const NICE = 19;
 
+/** Takes from the queue, of files that share a stack, until nothing is left. */
+export async function runQueue(queue: (readonly string[])[], run: Run): Promise<Counts> {
+  let counts: Counts = NONE;
+  for (let next = queue.shift(); next && !run.signal.aborted; next = queue.shift())
+    counts = add(counts, await runBeside(next, run));
+  return counts;
+}
+
 /**
  * Runs files in another `./ravand test`, whose output is printed when it has ended: the tests in
  * front stream theirs meanwhile.
  */
-export async function runBeside(
+async function runBeside(
   files: readonly string[],
   { checkout, env, signal }: Run,
 ): Promise<Counts> {

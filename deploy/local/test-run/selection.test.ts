@@ -1,32 +1,44 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALONE, selectTests } from './selection.ts';
+import { ALONE, ON_SECOND_STACK, selectTests } from './selection.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 const select = (words: string[], cwd = checkout) => selectTests(words, { checkout, cwd });
 
 describe('./ravand test', () => {
   it('runs every kind when nothing is named', () => {
-    const shared = select([]).filter(({ isAlone }) => !isAlone);
+    const shared = select([]).filter(({ stack }) => stack === 'shared');
     expect(shared.map(({ kind }) => kind)).toEqual([
       ...['unit', 'contract', 'integration', 'browser', 'guarantees'],
     ]);
-    expect(shared.flatMap(({ without }) => without)).toEqual(ALONE);
+    const others = [...ON_SECOND_STACK, ...ALONE].sort();
+    expect(shared.flatMap(({ without }) => without).sort()).toEqual(others);
+  });
+
+  it('runs tests that wait for minutes on a second stack, whatever their kind', () => {
+    const second = select([]).filter(({ stack }) => stack === 'second');
+    const paths = ON_SECOND_STACK.map((path) => join(checkout, path));
+    expect(second.map(({ kind }) => kind)).toEqual(['integration', 'guarantees']);
+    expect(second.flatMap(({ files }) => files)).toEqual(paths);
+    for (const path of paths) expect(existsSync(path), path).toBe(true);
+    expect(select(ON_SECOND_STACK.slice(0, 1))).toMatchObject([
+      { kind: 'integration', files: paths.slice(0, 1), stack: 'second' },
+    ]);
   });
 
   it('runs each test that changes the log for good on a stack of its own', () => {
-    const own = select([]).filter(({ isAlone }) => isAlone);
+    const own = select([]).filter(({ stack }) => stack === 'own');
     expect(own.map(({ files }) => files)).toEqual(ALONE.map((path) => [join(checkout, path)]));
     for (const path of ALONE) expect(existsSync(join(checkout, path)), path).toBe(true);
     expect(select(['test/guarantees/books.test.ts', 'test/guarantees/growth.test.ts'])).toEqual([
       {
         ...{ kind: 'guarantees', files: [join(checkout, 'test/guarantees/books.test.ts')] },
-        ...{ without: [], isAlone: false },
+        ...{ without: [], stack: 'shared' },
       },
       {
         ...{ kind: 'guarantees', files: [join(checkout, 'test/guarantees/growth.test.ts')] },
-        ...{ without: [], isAlone: true },
+        ...{ without: [], stack: 'own' },
       },
     ]);
   });

@@ -11,19 +11,27 @@ export interface Selection {
   files: readonly string[];
   /** Paths in the checkout that are not run, although their kind is. */
   without: readonly string[];
-  /** The one file runs on a stack of its own. */
-  isAlone: boolean;
+  /** The one that most share, a second one beside it, or one of the file's own. */
+  stack: 'shared' | 'second' | 'own';
 }
 
 /**
- * Tests that have a stack of their own. After most of them the log is another one: its topics have
- * other names or more partitions, it went back, or another release ran; others could not count on
- * what they find. The rest takes minutes, most of which it waits: beside others it costs nothing.
+ * Tests that share a second stack: they take minutes, most of which they wait, so beside the others
+ * they cost nothing.
  */
-export const ALONE: readonly string[] = [
+export const ON_SECOND_STACK: readonly string[] = [
   'test/integration/operate/dlq.test.ts',
   'test/integration/quota/meters.test.ts',
   'test/integration/replay/stop.test.ts',
+  'test/guarantees/profiles.test.ts',
+];
+
+/**
+ * Tests that have a stack of their own, beside the others as well. After most of them the log is
+ * another one: its topics have other names or more partitions, it went back, or another release
+ * ran; others could not count on what they find. The rest begins with empty spools and queues.
+ */
+export const ALONE: readonly string[] = [
   'test/integration/erase/erase.test.ts',
   'test/integration/messages/erase-messages.test.ts',
   'test/integration/operate/rewrite-topic.test.ts',
@@ -32,7 +40,6 @@ export const ALONE: readonly string[] = [
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',
   'test/guarantees/outages.test.ts',
-  'test/guarantees/profiles.test.ts',
   'test/guarantees/transactional.test.ts',
   'test/guarantees/log-goes-back.test.ts',
   'test/guarantees/upgrade.test.ts',
@@ -69,22 +76,28 @@ export function selectTests(
   });
 }
 
-/** The part that shares a stack, and each file that has one of its own. */
+/** The parts that share a stack, and each file that has one of its own. */
 function stacksOf(
   { kind, files }: Pick<Selection, 'kind' | 'files'>,
   checkout: string,
 ): Selection[] {
-  const own = ALONE.filter((path) => kindOf(path) === kind);
-  const isOwn = (file: string) => own.includes(relative(checkout, file));
-  const shared = files.filter((file) => !isOwn(file));
-  const alone =
-    files.length === 0 ? own.map((path) => resolve(checkout, path)) : files.filter(isOwn);
-  return [
-    ...(files.length === 0 || shared.length > 0
-      ? [{ kind, files: shared, without: files.length === 0 ? own : [], isAlone: false }]
-      : []),
-    ...alone.map((file) => ({ kind, files: [file], without: [], isAlone: true })),
-  ];
+  const isEverything = files.length === 0;
+  const ofKind = (paths: readonly string[]) => paths.filter((path) => kindOf(path) === kind);
+  const [second, own] = [ofKind(ON_SECOND_STACK), ofKind(ALONE)];
+  const without = [...second, ...own];
+  const wanted = (paths: readonly string[]) =>
+    isEverything
+      ? paths.map((path) => resolve(checkout, path))
+      : files.filter((file) => paths.includes(relative(checkout, file)));
+  const shared = files.filter((file) => !without.includes(relative(checkout, file)));
+  const selections: Selection[] = [];
+  if (isEverything || shared.length > 0)
+    selections.push({ kind, files: shared, without: isEverything ? without : [], stack: 'shared' });
+  if (wanted(second).length > 0)
+    selections.push({ kind, files: wanted(second), without: [], stack: 'second' });
+  for (const file of wanted(own))
+    selections.push({ kind, files: [file], without: [], stack: 'own' });
+  return selections;
 }
 
 function kindOf(path: string): Kind {
