@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { control, makeMember, sessionIn, signIn } from '../contract/control/panel.ts';
 import { withRefusedEvent } from '../integration/operate/faults.ts';
@@ -22,6 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
+/** Whether the page scrolls sideways: only its tables may. */
+const isTooWide = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 const opened = () => open(browser, { session: account.owner });
 /** An operation takes its turn, and its command a start of node. */
 const OPERATION = { timeout: 60_000 };
@@ -34,6 +37,9 @@ it('a dead letter is redriven: a dry run first, then its group is typed', async 
     await page.goto('/on-call');
     await page.getByRole('rowheader', { name: 'VIOLATED_CONSTRAINT' }).waitFor(OPERATION);
   });
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await isTooWide(page)).toBe(false);
+  await page.setViewportSize({ width: 1280, height: 900 });
   const row = page.getByRole('row', { name: /VIOLATED_CONSTRAINT/ });
   await row.getByRole('button', { name: 'پردازش دوباره' }).click();
   const dialog = page.getByRole('dialog');
