@@ -1,3 +1,5 @@
+import type { CommandReport } from '../platform/operations/operation-wait.ts';
+
 /** To finish what a stop lets finish, ms; less than a lease of the parent lasts. */
 const GRACE_MS = 10_000;
 
@@ -12,4 +14,10 @@ export function endWithParent(): void {
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), GRACE_MS).unref();
     process.kill(process.pid, 'SIGTERM');
   });
+}
+
+/** Reports to the service `operator` how the work of this command stands; without it, nobody. */
+export function reportToParent(report: CommandReport): void {
+  // A parent that ends does not read it.
+  if (process.connected) process.send?.(report, () => undefined);
 }

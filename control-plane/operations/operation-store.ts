@@ -8,6 +8,7 @@ import {
   type OperationKind,
   type OperationState,
 } from '../../platform/operations/operation.ts';
+import type { OperationWait } from '../../platform/operations/operation-wait.ts';
 import type { Store } from '../store.ts';
 
 /** Operations of one account, or of the installation, that have not ended. */
@@ -25,15 +26,22 @@ export interface StoredOperation {
   requested_at: string;
   started_at: string | null;
   finished_at: string | null;
+  /** Of an operation that has not ended; the panel says it in its language. */
+  waits: readonly OperationWait[];
+  /** Null: it waits for nothing. */
+  waits_since: string | null;
   result: Readonly<Record<string, unknown>> | null;
   error: string;
 }
 
-interface Row extends Omit<StoredOperation, 'id' | 'requested_at' | 'started_at' | 'finished_at'> {
+type Time = 'requested_at' | 'started_at' | 'finished_at' | 'waits_since';
+
+interface Row extends Omit<StoredOperation, 'id' | Time> {
   id: string;
   requested_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
+  waits_since: Date | null;
 }
 
 interface Requester {
@@ -50,7 +58,7 @@ interface Viewer {
 const VISIBLE = '(o.account_id = $1 OR (o.account_id IS NULL AND $2::boolean))';
 /** Who may see operations is not always who may see people. */
 const COLUMNS =
-  "o.id, o.kind, CASE WHEN o.kind LIKE 'person.%' THEN '{}' ELSE o.input END AS input, o.state, o.stop_requested, p.email AS requested_by, o.requested_at, o.started_at, o.finished_at, o.result, o.error";
+  "o.id, o.kind, CASE WHEN o.kind LIKE 'person.%' THEN '{}' ELSE o.input END AS input, o.state, o.stop_requested, p.email AS requested_by, o.requested_at, o.started_at, o.finished_at, o.waits, o.waits_since, o.result, o.error";
 const FROM = 'operations o LEFT JOIN members p ON p.id = o.requested_by';
 
 /** Requests that the service `operator` carries out; each has an audit line of its member. */
@@ -123,7 +131,7 @@ export function operationStore(store: Store) {
     ): Promise<boolean> {
       const rows = await auditedChange(store, {
         statement: `UPDATE operations o SET stop_requested = true WHERE ${VISIBLE} AND o.id = $3
-            AND (o.state = 'queued' OR (o.state = 'running' AND (o.kind <> 'person.erase' OR o.is_dry)))
+            AND o.state IN ('queued', 'running') AND (o.started_at IS NULL OR o.kind <> 'person.erase' OR o.is_dry)
           RETURNING o.account_id, jsonb_build_object('operation_id', o.id, 'kind', o.kind) AS audit`,
         values: [accountId, isOperator, id],
         ...{ actor: `member:${memberId}`, action: 'operation.stop_requested', details: {} },
@@ -149,5 +157,6 @@ function operationOf(row: Row): StoredOperation {
     requested_at: row.requested_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
     finished_at: row.finished_at?.toISOString() ?? null,
+    waits_since: row.waits_since?.toISOString() ?? null,
   };
 }

@@ -2,6 +2,7 @@ import type { Admin } from 'kafkajs';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
 import { readEpochs } from '../../platform/log/epochs.ts';
 import { readWriters, WRITER_LIVES_FOR } from '../../platform/log/writers.ts';
+import type { OperationWait } from '../../platform/operations/operation-wait.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
 import { CONSUMER_GROUPS, METERING_READER, TOPIC, type Topic } from '../../schemas/topology.ts';
@@ -22,6 +23,9 @@ const AWAITED: readonly Topic[] = [
   TOPIC.messagesOutcomes,
 ];
 
+/** Of a sentence of another process. */
+const MAX_REASON = 200;
+
 export async function endsOf(admin: Admin, topic: string): Promise<Ends> {
   const ends = await topicEnds(admin, topic);
   return Object.fromEntries(ends.map(({ partition, high }) => [partition, high]));
@@ -38,28 +42,36 @@ export async function cutNow({ admin, database }: Servers): Promise<ErasureCut[]
 }
 
 /**
- * Why events that were accepted before the erasure may still come into the log behind the cut, one
- * sentence each.
+ * Why events that were accepted before the erasure may still come into the log behind the cut.
  * @param since ms since the erasure was requested
  */
 export async function spooling(
   database: Database,
   { since, forget }: { since: number; forget: boolean },
-): Promise<string[]> {
-  return (await readWriters(database)).flatMap(({ service, instance, spooled, waitsFor, age }) => {
+): Promise<OperationWait[]> {
+  return (await readWriters(database)).flatMap((writer): OperationWait[] => {
+    const { service, instance, spooled: events, waitsFor: reason, age } = writer;
+    const of = { service, instance };
     if (age >= WRITER_LIVES_FOR)
-      return spooled === 0 || forget
+      return events === 0 || forget
         ? []
-        : `${service} ${instance}, which was seen ${Math.round(age / 1000)} s ago, to publish ${spooled} events of its spool: start it (or give --forget: these events then begin a new person)`;
-    if (spooled > 0)
-      return `${service} ${instance} to publish ${spooled} events of its spool${waitsFor === '' ? '' : ` (${waitsFor})`}`;
+        : [{ key: 'spool_of_ended', ...of, events, seen_at: minuteBefore(age) }];
+    if (events > 0) return [{ key: 'spool', ...of, events, reason: reason.slice(0, MAX_REASON) }];
     // It has not said since then that its spool is empty.
-    return age >= since ? `${service} ${instance} to report its spool` : [];
+    return age >= since ? [{ key: 'spool_unknown', ...of }] : [];
   });
 }
 
+/** The same for each read of a process that is not seen again. */
+function minuteBefore(age: number): string {
+  return new Date(Math.floor((Date.now() - age) / 60_000) * 60_000).toISOString();
+}
+
 /** The groups of events.raw that have not processed everything up to the cut. */
-export async function rawBehind(servers: Servers, cuts: readonly ErasureCut[]): Promise<string[]> {
+export async function rawBehind(
+  servers: Servers,
+  cuts: readonly ErasureCut[],
+): Promise<OperationWait[]> {
   const ends = Object.fromEntries(cuts.map(({ partition, offset }) => [partition, offset]));
   return behind(servers, { [TOPIC.raw]: ends });
 }
@@ -71,9 +83,12 @@ export async function barrierNow({ admin }: Servers): Promise<Barrier> {
   return barrier;
 }
 
-/** The groups that have not reached the barrier, one sentence each. */
-export async function behind({ admin, database }: Servers, barrier: Barrier): Promise<string[]> {
-  const waiting: string[] = [];
+/** The groups that have not reached the barrier. */
+export async function behind(
+  { admin, database }: Servers,
+  barrier: Barrier,
+): Promise<OperationWait[]> {
+  const waiting: OperationWait[] = [];
   for (const [topic, ends] of Object.entries(barrier))
     for (const { group, service } of CONSUMER_GROUPS.filter((one) => one.topic === topic)) {
       const position =
@@ -85,7 +100,7 @@ export async function behind({ admin, database }: Servers, barrier: Barrier): Pr
         const at = position.get(Number(partition)) ?? low.get(Number(partition)) ?? 0;
         return sum + Math.max(0, end - Math.max(at, low.get(Number(partition)) ?? 0));
       }, 0);
-      if (records > 0) waiting.push(`${group} to process ${records} records of ${topic}`);
+      if (records > 0) waiting.push({ key: 'group', group, topic, records });
     }
   return waiting;
 }

@@ -4,6 +4,7 @@ import { connectProducer } from '../../platform/kafka/producer.ts';
 import { ERASURES_POLL_MS } from '../../platform/log/erasures-poll.ts';
 import { readLayout } from '../../platform/log/layout.ts';
 import { useTopicNames } from '../../platform/log/topic-names.ts';
+import type { OperationWait } from '../../platform/operations/operation-wait.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { erasureCommandCodec } from '../../schemas/codec.ts';
 import { TOPIC } from '../../schemas/topology.ts';
@@ -12,21 +13,20 @@ import { barrierNow, behind, cutNow, endsOf, rawBehind, spooling } from './barri
 import { commandOf, ErasureStore, type ErasureRow } from './erasure-store.ts';
 import { namesOf } from './person.ts';
 import { removeFromStores } from './remove.ts';
+import { until, type Asker } from './until.ts';
 
-interface EraseRequest {
+interface EraseRequest extends Asker {
   homeDir: string;
   env: NodeJS.ProcessEnv;
   stop: AbortSignal;
   /** How long one wait may last, ms. */
   timeout: number;
-  report: (sentence: string) => void;
   /** Does not wait for gateways that do not run. */
   forget: boolean;
   /** Names whose erasures wait for this one. */
   waiting?: readonly string[];
 }
 
-const POLL = 500;
 /** Every process that follows the erasures has read one after this time. */
 const NOTICED_MS = 2 * ERASURES_POLL_MS + 1000;
 
@@ -56,8 +56,10 @@ export async function carryOut(
         await eraseMergedSince(connections, store, { erasure, request });
         // Every live consumer has read the erasure before its rows are removed.
         await delay(NOTICED_MS, request.stop);
-        const { homeDir, env, stop: signal, report } = request;
-        await removeFromStores(connections, { erasure, store, homeDir, env, signal, report });
+        const { homeDir, env, stop: signal, report, waits } = request;
+        await removeFromStores(connections, {
+          ...{ erasure, store, homeDir, env, signal, report, waits },
+        });
         break;
       }
       case 'removed':
@@ -101,9 +103,10 @@ async function decideCut(
   const { forget, stop } = request;
   const found = performance.now();
   const ageNow = () => age + performance.now() - found;
-  await until(connections.database, { request, id }, () =>
-    spooling(database, { since: ageNow(), forget }),
-  );
+  await until(untilOf(request, id), async () => {
+    await followLayout(database);
+    return spooling(database, { since: ageNow(), forget });
+  });
   // No outcome of a message to the person is published any more then: no event of one comes behind
   // the cut.
   await delay(Math.max(0, NOTICED_MS - ageNow()), stop);
@@ -140,36 +143,27 @@ async function reachBarrier(
   { erasure, request }: Step,
 ): Promise<void> {
   const { id, cuts = [], barrier } = erasure;
+  const wait = (waiting: () => Promise<OperationWait[]>) =>
+    until(untilOf(request, id), async () => {
+      await followLayout(connections.database);
+      return waiting();
+    });
   if (!barrier) {
-    await until(connections.database, { request, id }, () => rawBehind(connections, cuts));
+    await wait(() => rawBehind(connections, cuts));
     await store.awaits(id, await barrierNow(connections));
     return;
   }
-  await until(connections.database, { request, id }, () => behind(connections, barrier));
+  await wait(() => behind(connections, barrier));
   await store.advance(id, 'recorded', 'enforced');
 }
 
-/** Throws CommandError when it takes too long; the erasure is continued later. */
-async function until(
-  database: Database,
-  { request: { stop, timeout, report }, id }: { request: EraseRequest; id: number },
-  waiting: () => Promise<readonly string[]>,
-): Promise<void> {
-  const deadline = performance.now() + timeout;
-  let last = '';
-  for (;;) {
-    // A topic may be replaced meanwhile.
-    const layout = await readLayout(database);
-    if (layout) await useTopicNames(layout);
-    const found = await waiting();
-    if (found.length === 0) return;
-    const sentence = `waiting for ${found.join('; for ')}`;
-    if (sentence !== last) report(sentence);
-    last = sentence;
-    if (performance.now() > deadline)
-      throw new CommandError(
-        `${sentence}: this takes too long. The erasure goes on with ./ravand erase --resume ${id}`,
-      );
-    await delay(POLL, stop);
-  }
+function untilOf({ report, waits, stop: signal, timeout }: EraseRequest, id: number) {
+  const afterwards = `The erasure goes on with ./ravand erase --resume ${id}`;
+  return { report, waits, signal, timeout, afterwards };
+}
+
+/** A topic may be replaced while the erasure waits. */
+async function followLayout(database: Database): Promise<void> {
+  const layout = await readLayout(database);
+  if (layout) await useTopicNames(layout);
 }

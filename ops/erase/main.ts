@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
+import { reportToParent } from '../../cli/with-parent.ts';
 import { requireAccount, idOption } from '../admin/command.ts';
 import { openArchive } from '../archive/archive-store.ts';
 import { withStopSignal } from '../graceful-stop.ts';
@@ -71,8 +72,10 @@ async function erase(connections: Connections, run: Run): Promise<number> {
     id = await store.request(accountId, person.names);
   } else id = idOption(line.values, 'resume');
   await blankTexts(database, { id, texts: line.values.text ?? [] }, show);
+  reportToParent({ erasure: id });
   const erasure = await carryOut(connections, id, {
-    ...{ homeDir: context.home.dir, env: context.env, stop, timeout: TIMEOUT, report: show },
+    ...{ homeDir: context.home.dir, env: context.env, stop, timeout: TIMEOUT },
+    ...{ report: show, waits: (waits) => reportToParent({ waits: [...waits] }) },
     forget: line.values.forget === true,
   });
   if (json) print(JSON.stringify(erasureJson(erasure)));

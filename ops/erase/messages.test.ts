@@ -147,7 +147,7 @@ async function erase(options: { killAt?: number; signal?: AbortSignal } = {}): P
       end: () => step(() => UNTIL),
       clock: () => step(() => new Date().toISOString()),
       signal,
-      report: () => undefined,
+      ...{ report: () => undefined, waits: () => undefined },
     },
   );
 }

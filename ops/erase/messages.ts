@@ -1,5 +1,4 @@
-import { CommandError } from '../../cli/command.ts';
-import { delay } from '../../platform/backoff.ts';
+import { MAX_WAITS } from '../../platform/operations/operation-wait.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ClickhouseRows } from './clickhouse-rows.ts';
 import {
@@ -13,17 +12,18 @@ import {
   type MessagePerson,
   type RemovedMessages,
 } from './message-rows.ts';
+import { until, type Asker } from './until.ts';
 
-const POLL_MS = 1000;
 /** A planner or a dispatcher that works on the person's rows is waited for so long, ms. */
 const WAIT_MS = 300_000;
+const AFTERWARDS = 'Start the service, then run ./ravand erase --resume';
 
 type Rows = Pick<
   ClickhouseRows,
   'tables' | 'delete' | 'blankRecipients' | 'messagesWhere' | 'messageIds'
 >;
 
-interface Removal {
+interface Removal extends Asker {
   person: MessagePerson;
   rows: Rows;
   /** Decides until when messages were planned for the person, ms since the epoch. */
@@ -31,7 +31,6 @@ interface Removal {
   /** The time of PostgreSQL. */
   clock: () => Promise<string>;
   signal: AbortSignal;
-  report: (sentence: string) => void;
 }
 
 export interface ErasedMessages extends RemovedMessages {
@@ -50,23 +49,24 @@ export interface ErasedMessages extends RemovedMessages {
  */
 export async function eraseMessages(
   { database }: Pick<Connections, 'database'>,
-  { person, rows, end, clock, signal, report }: Removal,
+  { person, rows, end, clock, signal, report, waits }: Removal,
 ): Promise<ErasedMessages> {
   const { accountId } = person;
   const since = await clock();
-  await until({ signal, report }, async () => {
+  const options = { report, waits, signal, timeout: WAIT_MS, afterwards: AFTERWARDS };
+  await until(options, async () => {
     const { freezing } = await activeRuns(database, accountId);
-    if (freezing.length > 0) return `run ${freezing.join(' and ')} to be frozen`;
-    const sending = await sendingSince(database, accountId, since);
-    return sending === 0 ? undefined : `${sending} transactional messages to be sent`;
+    if (freezing.length > 0) return [{ key: 'freezing', runs: freezing.slice(0, MAX_WAITS) }];
+    const messages = await sendingSince(database, accountId, since);
+    return messages === 0 ? [] : [{ key: 'messages', messages }];
   });
   const at = await end();
   const audiences = await removeRecipients(database, { person, rows, at });
   let chunks = 0;
-  await until({ signal, report }, async () => {
+  await until(options, async () => {
     const found = await removeFromChunks(database, person);
     chunks += found.chunks;
-    return found.open === 0 ? undefined : `${found.open} calls of providers to end`;
+    return found.open === 0 ? [] : [{ key: 'messages', messages: found.open }];
   });
   const unpublished = await unpublishedIds(database, person);
   const stored = await rows.messageIds({ ...person, at });
@@ -113,23 +113,4 @@ export async function removeEmptiedRecipients(
 /** Of SQL; 0 is no run. */
 function idList(ids: readonly number[]): string {
   return [0, ...ids].join(', ');
-}
-
-/** Throws CommandError when it takes too long; the erasure is continued later. */
-async function until(
-  { signal, report }: Pick<Removal, 'signal' | 'report'>,
-  waiting: () => Promise<string | undefined>,
-): Promise<void> {
-  const deadline = performance.now() + WAIT_MS;
-  for (let last: string | undefined; ;) {
-    const found = await waiting();
-    if (found === undefined) return;
-    if (found !== last) report(`waiting for ${found}`);
-    last = found;
-    if (performance.now() > deadline)
-      throw new CommandError(
-        `it waited too long for ${found}: start the service, then run ./ravand erase --resume`,
-      );
-    await delay(POLL_MS, signal);
-  }
 }

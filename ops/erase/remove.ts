@@ -26,14 +26,14 @@ import {
   stillNamed,
 } from './postgres-rows.ts';
 import { eraseProfiles } from './profiles.ts';
+import type { Asker } from './until.ts';
 
-interface Removal {
+interface Removal extends Asker {
   erasure: ErasureRow;
   store: ErasureStore;
   homeDir: string;
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
-  report: (sentence: string) => void;
 }
 
 /** The person whose rows are removed. Throws CommandError when the names are no longer stored. */
@@ -48,7 +48,7 @@ export function personOf({ id, accountId, names, cuts }: ErasureRow): PersonRows
  */
 export async function removeFromStores(connections: Connections, removal: Removal): Promise<void> {
   const { clickhouse, database, settings } = connections;
-  const { erasure, store, homeDir, signal, report } = removal;
+  const { erasure, store, homeDir, signal, report, waits } = removal;
   const { id } = erasure;
   const jobs = await openJobs(database);
   if (jobs.length > 0)
@@ -99,7 +99,7 @@ export async function removeFromStores(connections: Connections, removal: Remova
     person: { ...person, erased: await readErasuresById(database, [id]) },
     end: () => store.endMessages(erasure),
     clock: () => store.clock(),
-    ...{ rows, signal, report },
+    ...{ rows, signal, report, waits },
   });
   await note('links', messages.links, 'short links of messages removed');
   await note(

@@ -9,7 +9,7 @@ import type { OperatorConfig } from './config.ts';
 import { OperationQueue } from './operation-queue.ts';
 import { runCommand } from './run-command.ts';
 import { listenForWakes } from './wakes.ts';
-import { work } from './worker.ts';
+import { work, type WorkerPorts } from './worker.ts';
 
 /** How long the shutdown waits for commands to stop, ms. */
 const STOP_MS = 8000;
@@ -36,8 +36,8 @@ export async function start(context: ServiceContext<OperatorConfig>): Promise<vo
     return Promise.resolve();
   });
   const queue = new OperationQueue(database);
-  const run = (line: readonly string[], { stop }: { stop: AbortSignal }) =>
-    runCommand(line, { env: process.env, stop });
+  const run: WorkerPorts['run'] = (line, options) =>
+    runCommand(line, { env: process.env, ...options });
   const workers = [
     work({ queue, run, log }, { wake: wakes.operations, signal }),
     indexing(context, { database, wake: wakes.dead_letters }),

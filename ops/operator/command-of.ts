@@ -5,6 +5,8 @@ interface Scope {
   accountId: number | undefined;
   /** A process that worked on it has ended: some of it may be done, or all. */
   isRepeated: boolean;
+  /** The erasure that it began. */
+  erasure?: number | undefined;
 }
 
 /**
@@ -20,7 +22,11 @@ export function mayRepeat({ kind, input }: Operation): boolean {
  * The line of ./ravand that carries an operation out. Values of clients are joined to their option
  * or stand behind `--`: none of them can be read as an option.
  */
-export function commandOf(operation: Operation, { accountId, isRepeated }: Scope): string[] {
+export function commandOf(
+  operation: Operation,
+  { accountId, isRepeated, erasure }: Scope,
+): string[] {
+  if (erasure !== undefined) return ['erase', `--resume=${erasure}`, '--json'];
   const words = wordsOf(operation, accountOption(operation.kind, accountId));
   // The person may be erased already, and unknown.
   const isForced = isRepeated && operation.kind === 'person.erase' && !operation.input.dry_run;

@@ -6,6 +6,7 @@ import {
 import { operationStore } from '../../control-plane/operations/operation-store.ts';
 import { storeOf } from '../../control-plane/store.ts';
 import type { Operation } from '../../platform/operations/operation.ts';
+import type { OperationWait } from '../../platform/operations/operation-wait.ts';
 import { OperationQueue } from './operation-queue.ts';
 
 let postgres: MigratedDatabase;
@@ -45,7 +46,7 @@ describe('the queue of operations', () => {
     const second = await queue.claim({ isLong: false });
     expect(second).toMatchObject({ id: first?.id, epoch: 2 });
     if (!first || !second) return;
-    expect(await queue.renew(first)).toBe('lost');
+    expect(await queue.renew(first, {})).toBe('lost');
     await queue.end(first, { state: 'failed', result: undefined, error: 'late' });
     await queue.end(second, { state: 'succeeded', result: { events: 1 }, error: '' });
     expect(await states()).toMatchObject([{ state: 'succeeded', error: '' }]);
@@ -85,7 +86,7 @@ describe('the queue of operations', () => {
     >[0]);
     expect(await queue.claim({ isLong: false })).toMatchObject({ accountId: 1 });
     // Otherwise it would be the turn of account 2.
-    await rows('UPDATE operations SET started_at = NULL');
+    await rows('UPDATE operations SET taken_at = NULL');
     expect(await other.claim({ isLong: false })).toBeUndefined();
     expect(await queue.claim({ isLong: false })).toMatchObject({ accountId: 2 });
     expect(await rows(`SELECT state FROM operations ORDER BY id`)).toEqual([
@@ -115,7 +116,7 @@ describe('the queue of operations', () => {
     const owned = await queue.claim({ isLong: false });
     expect(await store.stop(viewer, runs)).toBe(true);
     expect(await store.stop(viewer, waits)).toBe(true);
-    expect(owned && (await queue.renew(owned))).toBe('stop');
+    expect(owned && (await queue.renew(owned, {}))).toBe('stop');
     await queue.sweep();
     expect(await states()).toMatchObject([{ state: 'running' }, { state: 'stopped' }]);
   });
@@ -144,6 +145,8 @@ describe('the queue of operations', () => {
     await queue.claim({ isLong: true });
     expect(await store.stop(viewer, runs)).toBe(false);
     expect(await store.stop(viewer, waits)).toBe(true);
+    await rows(`UPDATE operations SET state = 'queued', leased_until = NULL WHERE id = $1`, [runs]);
+    expect(await store.stop(viewer, runs)).toBe(false);
   });
 
   it('takes nothing from the next owner when the one that gave it back is late', async () => {
@@ -152,17 +155,17 @@ describe('the queue of operations', () => {
     if (!first) throw new Error('none waits');
     await queue.release(first);
     const second = await queue.claim({ isLong: false });
-    expect(await queue.renew(first)).toBe('lost');
+    expect(await queue.renew(first, {})).toBe('lost');
     await queue.release(first);
-    expect(second && (await queue.renew(second))).toBe('go_on');
+    expect(second && (await queue.renew(second, {}))).toBe('go_on');
     // It was given back: nobody has died over it.
     expect(await rows('SELECT attempts FROM operations')).toEqual([{ attempts: 1 }]);
   });
 
   it('says whether an operation is open, and forgets old ones, dry runs first', async () => {
-    expect(await queue.sweep()).toBe(false);
+    expect(await queue.sweep()).toBeUndefined();
     await request(redrive('aaaa'));
-    expect(await queue.sweep()).toBe(true);
+    expect(await queue.sweep()).toBe(0);
     const owned = await queue.claim({ isLong: false });
     if (owned) await queue.end(owned, { state: 'succeeded', result: {}, error: '' });
     await request({ kind: 'dead_letters.redrive', input: { group: 'bbbb', dry_run: true } });
@@ -174,6 +177,132 @@ describe('the queue of operations', () => {
     await rows(`UPDATE operations SET finished_at = now() - interval '91 days'`);
     await queue.forget();
     expect(await rows('SELECT is_dry FROM operations')).toEqual([]);
+  });
+});
+
+describe('an operation that waits', () => {
+  const SPOOL: OperationWait = {
+    ...{ key: 'spool_of_ended', service: 'ingest-gateway', instance: '9d56' },
+    ...{ events: 5, seen_at: '2026-11-24T02:00:00.000Z' },
+  };
+  const erase = (user_id: string, accountId = 1) =>
+    request({ kind: 'person.erase', input: { user_id, dry_run: false } }, accountId);
+  const long = () => queue.claim({ isLong: true });
+  /** Takes the next one, which waits. */
+  const waitFor = async (waits: OperationWait[]) => {
+    const owned = await long();
+    if (!owned) throw new Error('none waits');
+    await queue.giveBack(owned, { erasure: 7, waits });
+    return owned;
+  };
+  /** As if two minutes had passed: every interval until the next look is over. */
+  const due = () =>
+    rows(`UPDATE operations SET requested_at = requested_at - interval '2 minutes',
+      taken_at = taken_at - interval '2 minutes', look_at = look_at - interval '2 minutes'`);
+
+  it('says for what, and lets others go on', async () => {
+    const store = operationStore(storeOf(postgres.database));
+    await erase('sara');
+    await erase('leila', 2);
+    await request({ kind: 'projection.rebuild', input: { projection: 'events', step: 'compare' } });
+    await waitFor([SPOOL]);
+    await waitFor([SPOOL]);
+    expect(await long()).toMatchObject({ operation: { kind: 'projection.rebuild' } });
+    const [shown] = await store.list({ accountId: 1, isOperator: false }, 10);
+    expect(shown).toMatchObject({ state: 'queued', waits: [SPOOL], input: {} });
+    expect(shown?.waits_since).toEqual(expect.any(String));
+  });
+
+  it('is looked at again, continues its erasure, and waits for nothing once it has ended', async () => {
+    await erase('sara');
+    await waitFor([SPOOL]);
+    expect(await long()).toBeUndefined();
+    const rest = await queue.sweep();
+    expect(rest).toBeGreaterThan(0);
+    expect(rest).toBeLessThanOrEqual(60_000);
+    await due();
+    expect(await queue.sweep()).toBe(0);
+    const again = await long();
+    expect(again).toMatchObject({ erasure: 7, hasWaited: true, epoch: 2 });
+    if (again) await queue.renew(again, { waits: [] });
+    expect(await rows('SELECT waits, waits_since FROM operations')).toEqual([
+      { waits: [], waits_since: null },
+    ]);
+    if (again) await queue.renew(again, { waits: [SPOOL] });
+    if (again) await queue.end(again, { state: 'succeeded', result: {}, error: '' });
+    expect(await rows('SELECT waits, waits_since, look_at FROM operations')).toEqual([
+      { ...{ waits: [], waits_since: null, look_at: null } },
+    ]);
+  });
+
+  it('is looked at at least once a minute, however long it waits', async () => {
+    await erase('sara');
+    await waitFor([SPOOL]);
+    await due();
+    await rows(`UPDATE operations SET waits_since = now() - interval '30 days'`);
+    await waitFor([SPOOL]);
+    const rest = (await queue.sweep()) ?? 0;
+    expect(rest).toBeGreaterThan(30_000);
+    expect(rest).toBeLessThanOrEqual(60_000);
+  });
+
+  it('takes its turn behind what has not begun, in its own account and in others', async () => {
+    await erase('sara');
+    await waitFor([SPOOL]);
+    await erase('leila');
+    await erase('mina', 2);
+    await due();
+    // Account 2 has had no turn, and then account 1 what it asked for later.
+    expect(await long()).toMatchObject({ accountId: 2 });
+    const next = await long();
+    expect(next).toMatchObject({ accountId: 1, hasWaited: false });
+    if (next) await queue.end(next, { state: 'succeeded', result: {}, error: '' });
+    expect(await long()).toMatchObject({ accountId: 1, hasWaited: true });
+  });
+
+  it('lets the other accounts have their turns between its looks', async () => {
+    for (const user of ['sara', 'leila', 'mina']) await erase(user);
+    for (let at = 0; at < 3; at++) await waitFor([SPOOL]);
+    await erase('b', 2);
+    await due();
+    expect(await waitFor([SPOOL])).toMatchObject({ accountId: 2 });
+    await due();
+    await erase('c', 2);
+    expect(await waitFor([SPOOL])).toMatchObject({ accountId: 1 });
+    await due();
+    expect(await waitFor([SPOOL])).toMatchObject({ accountId: 2 });
+  });
+
+  it('survives any number of deaths between which it was looked at', async () => {
+    await erase('sara');
+    await waitFor([SPOOL]);
+    for (let at = 0; at < 5; at++) {
+      await due();
+      const owned = await long();
+      await die(owned?.id ?? 0);
+      await queue.sweep();
+      await waitFor([SPOOL]);
+    }
+    expect(await rows('SELECT state, erasure_id FROM operations')).toEqual([
+      { state: 'queued', erasure_id: 7 },
+    ]);
+    // In a row they end it, as those of any other.
+    await due();
+    for (let at = 0; at < 3; at++) await die((await long())?.id ?? 0);
+    await queue.sweep();
+    expect(await rows('SELECT state, waits FROM operations')).toEqual([
+      { state: 'failed', waits: [] },
+    ]);
+  });
+
+  it('is left alone by the process that had it before', async () => {
+    await erase('sara');
+    const first = await long();
+    if (!first) throw new Error('none waits');
+    await die(first.id);
+    const second = await long();
+    await queue.giveBack(first, { waits: [SPOOL] });
+    expect(second && (await queue.renew(second, {}))).toBe('go_on');
   });
 });
 

@@ -1,3 +1,4 @@
+import type { CommandReport } from '../../platform/operations/operation-wait.ts';
 import type { Operation, OperationKind } from '../../platform/operations/operation.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { OperationEnd } from './result-of.ts';
@@ -10,12 +11,18 @@ export interface OwnedOperation {
   operation: Operation;
   /** Rises with each process that takes it. */
   epoch: number;
+  /** The erasure that it began (erasures.id). */
+  erasure: number | undefined;
+  /** It was given back because it waited. */
+  hasWaited: boolean;
 }
 
 /** How long a process has an operation without a sign of life, ms. */
 export const LEASE_MS = 30_000;
 /** Processes that died over an operation: after so many it has failed. */
 const MAX_ATTEMPTS = 3;
+/** A waiting operation is looked at again after a quarter of its wait, at least and at most, ms. */
+const LOOK_AGAIN_MS = { min: 10_000, max: 60_000 } as const;
 /** What has ended is kept so long, days; dry runs are looked at once. */
 const KEPT_DAYS = 90;
 const DRY_KEPT_DAYS = 1;
@@ -28,11 +35,16 @@ interface ClaimedRow {
   kind: OperationKind;
   input: never;
   owner_epoch: string;
+  erasure_id: string | null;
+  has_waited: boolean;
 }
 
 const OWNED = 'id = $1 AND owner_epoch = $2';
+// $3 and $4: what the command reported; null: nothing of it.
+const REPORTED = `erasure_id = coalesce($3::bigint, erasure_id), waits = coalesce($4::json, waits),
+  waits_since = CASE WHEN $4::text IS NULL THEN waits_since WHEN $4::text <> '[]' THEN coalesce(waits_since, clock_timestamp()) END`;
 // Ids are few enough to be found by their hash.
-const END = `leased_until = NULL, finished_at = clock_timestamp(),
+const END = `leased_until = NULL, look_at = NULL, waits = '[]', waits_since = NULL, finished_at = clock_timestamp(),
   input = CASE WHEN kind LIKE 'person.%' THEN '{}' ELSE input END,
   subject = CASE WHEN kind LIKE 'person.%' THEN repeat('0', 64) ELSE subject END`;
 
@@ -54,27 +66,29 @@ export class OperationQueue {
   async claim({ isLong }: { isLong: boolean }): Promise<OwnedOperation | undefined> {
     const [row] = await this.#claimRow(isLong);
     if (!row) return undefined;
-    const { id, account_id, kind, input, owner_epoch } = row;
+    const { id, account_id, kind, input, owner_epoch, erasure_id, has_waited } = row;
     return {
       ...{ id: Number(id), epoch: Number(owner_epoch) },
       accountId: account_id === null ? undefined : Number(account_id),
       operation: { kind, input } as Operation,
+      erasure: erasure_id === null ? undefined : Number(erasure_id),
+      hasWaited: has_waited,
     };
   }
 
   async #claimRow(isLong: boolean): Promise<ClaimedRow[]> {
     const claimed = this.#database.query<ClaimedRow>(
       `UPDATE operations SET state = 'running', owner_epoch = owner_epoch + 1, attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),
-         leased_until = clock_timestamp() + $2 * interval '1 ms'
+         taken_at = clock_timestamp(), look_at = NULL, leased_until = clock_timestamp() + $2 * interval '1 ms'
        WHERE id = (
          SELECT o.id FROM operations o
          WHERE o.is_long = $1 AND o.attempts < $3 AND NOT o.stop_requested
            AND ((o.state = 'running' AND o.leased_until < clock_timestamp())
-             OR (o.state = 'queued' AND NOT EXISTS (SELECT FROM operations p
+             OR (o.state = 'queued' AND coalesce(o.look_at <= clock_timestamp(), true) AND NOT EXISTS (SELECT FROM operations p
                WHERE p.account_id IS NOT DISTINCT FROM o.account_id AND p.is_long = o.is_long AND p.state = 'running')))
-         ORDER BY (SELECT max(p.started_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, o.id
+         ORDER BY (SELECT max(p.taken_at) FROM operations p WHERE p.account_id IS NOT DISTINCT FROM o.account_id) NULLS FIRST, coalesce(o.look_at, o.requested_at), o.id
          LIMIT 1 FOR UPDATE OF o SKIP LOCKED)
-       RETURNING id, account_id, kind, input, owner_epoch`,
+       RETURNING id, account_id, kind, input, owner_epoch, erasure_id, waits_since IS NOT NULL AS has_waited`,
       [isLong, LEASE_MS, MAX_ATTEMPTS],
     );
     try {
@@ -85,11 +99,17 @@ export class OperationQueue {
     }
   }
 
-  /** Renews the lease; whether it shall stop, or `lost` when another process has it. */
-  async renew({ id, epoch }: OwnedOperation): Promise<'go_on' | 'stop' | 'lost'> {
+  /**
+   * Renews the lease, and writes what the command reported; whether it shall stop, or `lost` when
+   * another process has it.
+   */
+  async renew(
+    { id, epoch }: OwnedOperation,
+    report: CommandReport,
+  ): Promise<'go_on' | 'stop' | 'lost'> {
     const { rows } = await this.#database.query<{ stop_requested: boolean }>(
-      `UPDATE operations SET leased_until = clock_timestamp() + $3 * interval '1 ms' WHERE ${OWNED} AND state = 'running' RETURNING stop_requested`,
-      [id, epoch, LEASE_MS],
+      `UPDATE operations SET ${REPORTED}, leased_until = clock_timestamp() + $5 * interval '1 ms' WHERE ${OWNED} AND state = 'running' RETURNING stop_requested`,
+      [id, epoch, ...valuesOf(report), LEASE_MS],
     );
     const [row] = rows;
     return row === undefined ? 'lost' : row.stop_requested ? 'stop' : 'go_on';
@@ -110,13 +130,32 @@ export class OperationQueue {
     );
   }
 
-  /** Ends what was stopped before it began and what processes died over; whether any is open. */
-  async sweep(): Promise<boolean> {
-    const { rows } = await this.#database.query<{ is_open: boolean }>(
-      `SELECT EXISTS (SELECT FROM operations WHERE state IN ('queued', 'running')) AS is_open`,
+  /**
+   * It waits for something: others go on meanwhile, and a process takes it again later. Its process
+   * has not died, so that only deaths in a row count.
+   */
+  async giveBack({ id, epoch }: OwnedOperation, report: CommandReport): Promise<void> {
+    await this.#database.query(
+      `UPDATE operations SET ${REPORTED}, state = 'queued', attempts = 0, leased_until = NULL, look_at = CASE WHEN $4::text <> '[]' THEN
+         clock_timestamp() + least($6::float8, greatest($5::float8, extract(epoch FROM clock_timestamp() - waits_since) * 1000 / 4)) * interval '1 ms' END
+       WHERE ${OWNED} AND state = 'running'`,
+      [id, epoch, ...valuesOf(report), LOOK_AGAIN_MS.min, LOOK_AGAIN_MS.max],
+    );
+  }
+
+  /**
+   * Ends what was stopped before it began and what processes died over. Resolves with how long all
+   * that is open waits, ms; undefined: nothing is open.
+   */
+  async sweep(): Promise<number | undefined> {
+    const { rows } = await this.#database.query<{ rest: number | null }>(
+      `SELECT min(CASE WHEN state = 'queued' AND look_at > clock_timestamp()
+         THEN extract(epoch FROM look_at - clock_timestamp()) * 1000 ELSE 0 END)::float8 AS rest
+       FROM operations WHERE state IN ('queued', 'running')`,
       [],
     );
-    if (rows[0]?.is_open !== true) return false;
+    const rest = rows[0]?.rest ?? undefined;
+    if (rest === undefined) return undefined;
     await this.#database.query(
       `UPDATE operations SET state = 'stopped', ${END}
        WHERE stop_requested AND (state = 'queued' OR (state = 'running' AND leased_until < clock_timestamp()))`,
@@ -127,7 +166,7 @@ export class OperationQueue {
        WHERE state = 'running' AND leased_until < clock_timestamp() AND attempts >= $1`,
       [MAX_ATTEMPTS],
     );
-    return true;
+    return rest;
   }
 
   async forget(): Promise<void> {
@@ -136,4 +175,9 @@ export class OperationQueue {
       [KEPT_DAYS, DRY_KEPT_DAYS],
     );
   }
+}
+
+/** For REPORTED. */
+function valuesOf({ erasure, waits }: CommandReport): [number | null, string | null] {
+  return [erasure ?? null, waits === undefined ? null : JSON.stringify(waits)];
 }

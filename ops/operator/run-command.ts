@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { Value } from 'typebox/value';
+import { CommandReport } from '../../platform/operations/operation-wait.ts';
 import type { CommandEnd } from './result-of.ts';
 
 const CLI = join(import.meta.dirname, '../../cli/main.ts');
@@ -9,6 +11,12 @@ const MAX_OUTPUT = 256 * 1024;
 /** From a stop to the kill of a command that does not stop, ms. */
 const KILL_MS = 10_000;
 
+export interface RunOptions {
+  stop: AbortSignal;
+  /** How its work stands. */
+  onReport: (report: CommandReport) => void;
+}
+
 /**
  * Runs `./ravand …` as a process of its own, so that a member's operation and an operator's command
  * are the same. `stop` ends it with SIGTERM, after which the same command continues. The channel to
@@ -16,11 +24,14 @@ const KILL_MS = 10_000;
  */
 export async function runCommand(
   line: readonly string[],
-  { env, stop }: { env: NodeJS.ProcessEnv; stop: AbortSignal },
+  { env, stop, onReport }: RunOptions & { env: NodeJS.ProcessEnv },
 ): Promise<CommandEnd> {
   const child = spawn(process.execPath, ['--max-semi-space-size=2', CLI, ...line], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  child.on('message', (message) => {
+    if (Value.Check(CommandReport, message)) onReport(message);
   });
   let kill: NodeJS.Timeout | undefined;
   const onStop = () => {

@@ -1,12 +1,18 @@
 import type { Log } from '../../platform/log.ts';
+import { LookInterval } from '../../platform/look-interval.ts';
+import type { CommandReport } from '../../platform/operations/operation-wait.ts';
 import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { commandOf, mayRepeat } from './command-of.ts';
 import { LEASE_MS, type OperationQueue, type OwnedOperation } from './operation-queue.ts';
 import { operationEnd, type CommandEnd } from './result-of.ts';
+import type { RunOptions } from './run-command.ts';
 
 export interface WorkerPorts {
-  queue: Pick<OperationQueue, 'claim' | 'renew' | 'end' | 'release' | 'sweep' | 'forget'>;
-  run: (line: readonly string[], options: { stop: AbortSignal }) => Promise<CommandEnd>;
+  queue: Pick<
+    OperationQueue,
+    'claim' | 'renew' | 'end' | 'release' | 'giveBack' | 'sweep' | 'forget'
+  >;
+  run: (line: readonly string[], options: RunOptions) => Promise<CommandEnd>;
   log: Log;
 }
 
@@ -20,8 +26,10 @@ interface Work {
 const MAX_COMMANDS = { short: 2, long: 2 } as const;
 /** Between two looks at the queue while an operation is open, ms: its process may die. */
 const OPEN_POLL_MS = 2000;
-/** While none is, ms: who asks wakes the process. Each look costs CPU for ever. */
-const IDLE_POLL_MS = 20_000;
+/** While none is, and after a minute without one, ms: who asks wakes the process. */
+const IDLE_POLL_MS = { busyMs: 20_000, quietMs: 120_000 } as const;
+/** A command that waits so long makes room for others, sooner when it has done so before; ms. */
+const WAITS_MS = { first: 10_000, again: 2000 } as const;
 const FORGET_MS = 3_600_000;
 const RENEW_MS = LEASE_MS / 15;
 /** Without PostgreSQL for so long the command is stopped: it has ended before the lease, ms. */
@@ -51,13 +59,14 @@ export async function work(ports: WorkerPorts, { wake, signal }: Work): Promise<
       own.add(one);
     }
   };
+  const idle = new LookInterval({ ...IDLE_POLL_MS, now: () => performance.now() });
   let forgotten = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
-    let isOpen = true;
+    let rest: number | undefined = 0;
     try {
-      isOpen = await queue.sweep();
-      if (isOpen) await begin('short');
-      if (isOpen) await begin('long');
+      rest = await queue.sweep();
+      if (rest !== undefined) await begin('short');
+      if (rest !== undefined) await begin('long');
       if (performance.now() - forgotten > FORGET_MS) {
         await queue.forget();
         forgotten = performance.now();
@@ -65,13 +74,15 @@ export async function work(ports: WorkerPorts, { wake, signal }: Work): Promise<
     } catch (error) {
       failed(error);
     }
-    await wake.wait(isOpen ? OPEN_POLL_MS : IDLE_POLL_MS, signal);
+    const longest = idle.after({ hasFound: rest !== undefined });
+    const pause = rest === undefined ? longest : Math.min(longest, Math.max(OPEN_POLL_MS, rest));
+    await wake.wait(pause, signal);
   }
   await Promise.allSettled([...running.short, ...running.long]);
 }
 
 /** Why a command was stopped, besides the end of this process. */
-type Asked = 'stop' | 'lost' | 'late';
+type Asked = 'stop' | 'lost' | 'late' | 'waits';
 
 /** Runs the command of an operation while this process has its lease. */
 async function carryOut(
@@ -79,7 +90,7 @@ async function carryOut(
   owned: OwnedOperation,
   { isLong, signal }: { isLong: boolean; signal: AbortSignal },
 ): Promise<void> {
-  const { id, accountId, operation, epoch } = owned;
+  const { id, accountId, operation, epoch, erasure, hasWaited } = owned;
   const isRepeated = epoch > 1;
   if (isRepeated && !mayRepeat(operation)) {
     const error = 'a process ended while it worked on it: look whether it was done, and ask again';
@@ -94,12 +105,24 @@ async function carryOut(
     asked ??= why;
     stop.abort();
   };
+  let report: CommandReport = {};
+  let waiting: NodeJS.Timeout | undefined;
+  const onReport = (news: CommandReport) => {
+    report = { ...report, ...news };
+    if (news.waits === undefined) return;
+    if (news.waits.length > 0)
+      waiting ??= setTimeout(() => ask('waits'), hasWaited ? WAITS_MS.again : WAITS_MS.first);
+    else {
+      clearTimeout(waiting);
+      waiting = undefined;
+    }
+  };
   let renewed = performance.now();
   const watch = setInterval(() => {
     // Another process may have it when the lease has run out.
     if (performance.now() - renewed > LOST_MS) ask('lost');
     const at = performance.now();
-    queue.renew(owned).then(
+    queue.renew(owned, report).then(
       (state) => {
         if (state === 'go_on') renewed = Math.max(renewed, at);
         else ask(state);
@@ -109,10 +132,14 @@ async function carryOut(
   }, RENEW_MS);
   const late = isLong ? undefined : setTimeout(() => ask('late'), MAX_SHORT_MS);
   try {
-    const end = await run(commandOf(operation, { accountId, isRepeated }), {
-      stop: AbortSignal.any([stop.signal, signal]),
+    const end = await run(commandOf(operation, { accountId, isRepeated, erasure }), {
+      ...{ stop: AbortSignal.any([stop.signal, signal]), onReport },
     });
     if (asked === 'lost') return;
+    if (asked === 'waits' && end.code !== 0) {
+      await queue.giveBack(owned, report);
+      return;
+    }
     if (signal.aborted && asked === undefined && end.code !== 0) {
       await queue.release(owned);
       return;
@@ -125,6 +152,7 @@ async function carryOut(
     log.info({ ...about, state: result.state }, 'operation ended');
   } finally {
     clearInterval(watch);
+    clearTimeout(waiting);
     clearTimeout(late);
   }
 }

@@ -21,8 +21,17 @@ CREATE TABLE operations (
   stop_requested boolean NOT NULL DEFAULT false,
   -- rises with each process that takes it; a write under an older one is refused
   owner_epoch bigint NOT NULL DEFAULT 0,
-  -- times that a process took it, without those that gave it back
+  -- times that a process took it since it was given back: none of these ended
   attempts int NOT NULL DEFAULT 0,
+  -- the last time that a process took it: accounts take turns by it
+  taken_at timestamptz,
+  -- what it waits for (platform/operations/operation-wait.ts); empty: for nothing
+  waits json NOT NULL DEFAULT '[]' CHECK (octet_length(waits::text) <= 16384),
+  waits_since timestamptz,
+  -- it is queued because it waits: no process takes it before
+  look_at timestamptz,
+  -- the erasure that it began (erasures.id), which is continued
+  erasure_id bigint,
   -- a process works on it until then
   leased_until timestamptz,
   started_at timestamptz,

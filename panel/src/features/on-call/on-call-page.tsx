@@ -21,7 +21,10 @@ interface OnCall {
 /** Behind by more, s, is a warning. */
 const LATE_SECONDS = 60;
 
-const DECISIONS = ['dead_letters.redrive', 'dead_letters.discard', 'dead_letters.restore'] as const;
+const DECISIONS = [
+  ...(['dead_letters.redrive', 'dead_letters.discard', 'dead_letters.restore'] as const),
+  ...(['person.erase', 'person.split', 'person.rejoin'] as const),
+];
 
 /** Lag of what reports read, and events that could not be processed. */
 export function OnCallPage() {

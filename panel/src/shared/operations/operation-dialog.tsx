@@ -5,6 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Banner, Loading, ProblemText } from '../ui/states.tsx';
+import { OperationWaits } from './operation-waits.tsx';
 import {
   isOpen,
   useOperation,
@@ -144,6 +145,7 @@ function Progress({
     return (
       <>
         <p>{waiting}</p>
+        {operation ? <OperationWaits operation={operation} /> : null}
         <Loading lines={2} />
       </>
     );

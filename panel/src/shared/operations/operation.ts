@@ -5,6 +5,7 @@ import type {
   OperationKind,
   OperationState,
 } from '../../../../platform/operations/operation.ts';
+import type { OperationWait } from '../../../../platform/operations/operation-wait.ts';
 import { api } from '../api/request.ts';
 
 export type OperationRequest = Request;
@@ -22,6 +23,8 @@ export interface Operation {
   requested_at: string;
   started_at: string | null;
   finished_at: string | null;
+  waits: readonly OperationWait[];
+  waits_since: string | null;
   result: OperationResult | null;
   error: string;
 }

@@ -9,7 +9,8 @@ import { Card } from '../ui/card.tsx';
 import { Empty, Loading, ProblemState } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { Tag, type TagTone } from '../ui/tag.tsx';
-import { operationsQuery, type Operation } from './operation.ts';
+import { OperationWaits } from './operation-waits.tsx';
+import { isOpen, operationsQuery, type Operation } from './operation.ts';
 
 const TONES: Readonly<Record<Operation['state'], TagTone>> = {
   queued: 'plain',
@@ -42,6 +43,7 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
   };
   const states = {
     queued: t`در نوبت`,
+    waiting: t`منتظر`,
     running: t`در حال انجام`,
     succeeded: t`انجام شد`,
     failed: t`انجام نشد`,
@@ -76,12 +78,15 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
             {
               key: 'state',
               header: <Trans>وضعیت</Trans>,
-              cell: ({ state, error: problem, stop_requested }) => (
+              cell: (operation) => (
                 <>
-                  <Tag tone={TONES[state]}>
-                    {stop_requested && state === 'running' ? t`در حال توقف` : states[state]}
+                  <Tag tone={isWaiting(operation) ? 'warning' : TONES[operation.state]}>
+                    {operation.stop_requested && operation.state === 'running'
+                      ? t`در حال توقف`
+                      : states[isWaiting(operation) ? 'waiting' : operation.state]}
                   </Tag>{' '}
-                  <bdi>{problem}</bdi>
+                  <bdi>{operation.error}</bdi>
+                  <OperationWaits operation={operation} />
                 </>
               ),
             },
@@ -117,10 +122,12 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
 }
 
 /** An erasure that has begun is carried out. */
-function mayStop({ state, kind, stop_requested }: Operation): boolean {
-  return (
-    !stop_requested && (state === 'queued' || (state === 'running' && kind !== 'person.erase'))
-  );
+function mayStop({ state, kind, stop_requested, started_at }: Operation): boolean {
+  return !stop_requested && isOpen({ state }) && (kind !== 'person.erase' || started_at === null);
+}
+
+function isWaiting(operation: Operation): boolean {
+  return isOpen(operation) && operation.waits.length > 0;
 }
 
 function aboutOf(input: Operation['input']): string {
