@@ -24,6 +24,7 @@ export function TestSend({ template }: { template: Template }) {
         body: {
           user_id: person.trim(),
           template_id: template.id,
+          channel: template.channel,
           idempotency_key: `test-${crypto.randomUUID()}`,
         },
       }),
