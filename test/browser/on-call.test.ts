@@ -5,7 +5,7 @@ import { control, makeMember, sessionIn, signIn } from '../contract/control/pane
 import { withRefusedEvent } from '../integration/operate/faults.ts';
 import { post } from '../support/client.ts';
 import { openPostgres } from '../support/stack-clients.ts';
-import { admin, eventually, killService, readyStack } from '../support/stack.ts';
+import { admin, eventually, readyStack } from '../support/stack.ts';
 import { launch, open, panelAccount, send, violations, type PanelAccount } from './panel.ts';
 
 let browser: Browser;
@@ -105,92 +105,6 @@ it('a wrong merge is undone, and a person is erased after their id is typed', as
   expect(newest).toMatchObject({ kind: 'person.erase', state: 'succeeded', input: {} });
   expect(await operations()).not.toMatch(/leila|browser-9/);
 });
-
-/** A gateway whose process died with events in its spool, until `work` has ended. */
-async function withDeadGateway(
-  instance: string,
-  work: (end: () => Promise<void>) => Promise<void>,
-) {
-  const pool = openPostgres();
-  const end = async () => {
-    await pool.query('DELETE FROM gateway_instances WHERE instance = $1', [instance]);
-  };
-  try {
-    await pool.query(
-      `INSERT INTO gateway_instances (instance, service, generation, phase, spooled, seen_at)
-       VALUES ($1, 'ingest-gateway', coalesce((SELECT generation FROM log_layout), 1), 'passing', 5, now() - interval '2 minutes')`,
-      [instance],
-    );
-    await work(end);
-  } finally {
-    await end();
-    await pool.end();
-  }
-}
-
-interface Shown {
-  state: string;
-  waits: readonly object[];
-}
-
-it('erasures that wait for a gateway say so, hold up nobody, and go on after a kill of the operator', async () => {
-  const other = await panelAccount('on-call other');
-  const member = await makeMember(String(account.accountId), 'owner');
-  await admin('member', 'set-operator', '--email', member.email);
-  const operator = sessionIn(await signIn(member));
-  const headers = { 'content-type': 'application/json' };
-  const ask = async (session: string, body: object) => {
-    const answer = await control('POST', '/v1/operations', { session, body, headers });
-    expect(answer.status).toBe(202);
-    const { id } = answer.body as { id: number };
-    return async () => (await control('GET', `/v1/operations/${id}`, { session })).body as Shown;
-  };
-  const instance = randomUUID().replaceAll('-', '').slice(0, 16);
-  for (const of of [account, other]) {
-    await send(of, [{ event: 'seen', user_id: 'nima' }]);
-    await eventually({ ms: 60_000, waitingFor: 'the person' }, async () => {
-      const { status } = await control('GET', '/v1/people/nima', { session: of.owner });
-      return status === 200 || undefined;
-    });
-  }
-  await withDeadGateway(instance, async (end) => {
-    const erase = { kind: 'person.erase', input: { user_id: 'nima', dry_run: false } };
-    const erasures = [await ask(account.owner, erase), await ask(other.owner, erase)];
-    const wait = { key: 'spool_of_ended', service: 'ingest-gateway', instance, events: 5 };
-    const bothWait = () =>
-      eventually({ ms: 90_000, waitingFor: 'both erasures in the queue' }, async () => {
-        const shown = await Promise.all(erasures.map((read) => read()));
-        return shown.every(({ state, waits }) => state === 'queued' && waits.length > 0)
-          ? shown
-          : undefined;
-      });
-    for (const { waits } of await bothWait()) expect(waits).toMatchObject([wait]);
-    await killService('operator');
-    const replay = await ask(operator, {
-      kind: 'log.replay',
-      input: {
-        ...{ topic: 'events.normalised', dry_run: true },
-        from: new Date(Date.now() - 600_000).toISOString(),
-        to: new Date(Date.now() - 300_000).toISOString(),
-      },
-    });
-    await eventually({ ms: 110_000, waitingFor: 'the replay' }, async () =>
-      (await replay()).state === 'succeeded' ? true : undefined,
-    );
-    const { page } = await opened();
-    await page.goto('/on-call');
-    await page.getByText(`منتظر است تا ingest-gateway ${instance} ۵ رویداد`).waitFor(OPERATION);
-    expect(await violations(page)).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 844 });
-    expect(await isTooWide(page)).toBe(false);
-    for (const read of erasures) expect((await read()).waits).toMatchObject([wait]);
-    await end();
-    await eventually({ ms: 150_000, waitingFor: 'both erasures' }, async () => {
-      const shown = await Promise.all(erasures.map((read) => read()));
-      return shown.every(({ state }) => state === 'succeeded') || undefined;
-    });
-  });
-}, 400_000);
 
 it('replays are for operators of the installation, who start them with a dry run', async () => {
   const body = { kind: 'projection.rebuild', input: { projection: 'events', step: 'swap' } };

@@ -51,7 +51,7 @@ export function OperationsCard({ kinds }: { kinds: readonly OperationKind[] }) {
   };
   const shown = data?.operations.filter(({ kind }) => kinds.includes(kind));
   return (
-    <Card title={<Trans>کارهای انجام‌شده</Trans>}>
+    <Card title={<Trans>کارهای خواسته‌شده</Trans>}>
       {error && !data ? (
         <ProblemState error={error} retry={() => void refetch()} />
       ) : !shown ? (
