@@ -6,18 +6,18 @@
  * parts. The host is a process of its own with the settings of the stack (RAVAND_HOME). Requests go
  * over as many connections as they need, at most 256: waiting for one would count as latency.
  */
-import { Agent, request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { parseLine } from '../cli/arguments.ts';
 import { STAGES } from '../messaging/transactional/ports.ts';
-import { BotReceiver } from '../test/support/messages/bot-receiver.ts';
 import { MessageAccount } from '../test/support/messages/message-account.ts';
 import { MessageHost } from '../test/support/messages/message-host.ts';
 import { metric } from '../test/support/service-process.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { pidsByName } from './server-process.ts';
+import { RawClient } from './transactional/raw-client.ts';
+import { listenRaw } from './transactional/raw-receiver.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -34,10 +34,9 @@ const PEOPLE = 1000;
 const WARM_UP_S = 10;
 
 const database = new pg.Pool({ connectionString: readyStack().database_url, max: 2 });
-const receiver = await BotReceiver.listen();
-receiver.latency = 5;
+const receiver = await listenRaw(5);
 const host = await MessageHost.start(receiver);
-const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+const client = new RawClient({ port: Number(new URL(host.url).port), max: 256 });
 
 interface Sender {
   key: string;
@@ -53,9 +52,11 @@ try {
   // The client and the receiver are this process: what it is late by is in the latencies.
   const late = monitorEventLoopDelay({ resolution: 2 });
   late.enable();
+  const ownBefore = process.cpuUsage();
   const measured = await load(senders, seconds ?? 20);
   late.disable();
   const used = use.read();
+  const own = process.cpuUsage(ownBefore);
   const after = await stageTimes();
   console.table([
     {
@@ -77,13 +78,13 @@ try {
   );
   const cpuMs = (cpu: number) => Number(((cpu * 1000) / measured.latencies.length).toFixed(2));
   console.table(
-    used
+    [...used, { name: 'client and receiver', cpu: (own.user + own.system) / 1e6 }]
       .map(({ name, cpu }) => ({ part: name, 'CPU ms a message': cpuMs(cpu) }))
       .toSorted((a, b) => b['CPU ms a message'] - a['CPU ms a message'])
       .slice(0, 8),
   );
 } finally {
-  agent.destroy();
+  client.close();
   await host.close();
   receiver.close();
   await database.end();
@@ -92,7 +93,10 @@ process.exit(0);
 
 async function makeSender(at: number): Promise<Sender> {
   const owner = await MessageAccount.create(database, `bench transactional ${at}`);
-  await owner.sender('bale', 'bale', { config: { url: receiver.url }, secret: 'token' });
+  await owner.sender('bale', 'bale', {
+    config: { url: `http://127.0.0.1:${receiver.port}` },
+    secret: 'token',
+  });
   await owner.chats(
     'bale',
     Array.from({ length: PEOPLE }, (_, person) => `user-${person}`),
@@ -148,25 +152,11 @@ async function sendOne(
     ...{ user_id: `user-${at % PEOPLE}`, template_id: template, channel: 'bale' },
     ...{ idempotency_key: `${process.pid}-${Math.round(due)}-${at}`, vars: { code: at } },
   });
-  const answer = await post(key, body);
+  const answer = await client.post('/v1/messages', { authorization: `Bearer ${key}`, body });
   // From the time when it was due: a queue in the client counts.
   measured.latencies.push(performance.now() - due);
   if (answer.status !== 200) measured.refused++;
   else if (answer.text.includes('"sent"')) measured.sent++;
-}
-
-function post(key: string, body: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-length': Buffer.byteLength(body) };
-    const asked = request(`${host.url}/v1/messages`, { method: 'POST', agent, headers });
-    asked.on('error', reject);
-    asked.on('response', (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    asked.end(body);
-  });
 }
 
 function percentile(latencies: readonly number[], share: number): number {
