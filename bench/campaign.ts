@@ -104,7 +104,7 @@ try {
 process.exit(0);
 
 function until(waitingFor: string, holds: () => Promise<boolean>): Promise<true> {
-  return eventually({ ms: 3_600_000, every: 500, waitingFor }, async () =>
+  return eventually({ ms: (limit + 600) * 1000, every: 500, waitingFor }, async () =>
     (await holds()) ? true : undefined,
   );
 }
@@ -123,9 +123,7 @@ async function post() {
     url: `${ready.ingest_url}/v1/track`,
     headers: { authorization: `Bearer ${writeKey}` },
     body: (n) =>
-      Buffer.from(
-        `{"event":"product_viewed","user_id":"user-${n % 20_000}","message_id":"${run}-${n}","properties":{"product_id":"sku-${n % 5000}","price":${n % 977}}}`,
-      ),
+      `{"event":"product_viewed","user_id":"user-${n % 20_000}","message_id":"${run}-${n}","properties":{"product_id":"sku-${n % 5000}","price":${n % 977}}}`,
     ...{ connections: 64, rate, duration: ROUND_MS },
   });
 }

@@ -106,12 +106,12 @@ async function measure(options: {
 }
 
 /** A batch as a server SDK sends it: events of several people, about 450 bytes each. */
-function batchBody(run: string, n: number): Buffer {
+function batchBody(run: string, n: number): string {
   const items = Array.from({ length: BATCH }, (_, i) => {
     const number = n * BATCH + i;
     return `{"type":"track","event":"product_viewed","user_id":"user-${(number * 7919) % PEOPLE}","message_id":"${run}-${number}","properties":{"product_id":"sku-${number % 5000}","product_name":"Wireless headphones","category":"audio","price":${1000 + (number % 977)},"currency":"IRR","position":${i}},"context":{"library":{"name":"web","version":"2.1.0"},"page":{"url":"https://shop.example/p/${number % 5000}","path":"/p/${number % 5000}","title":"Wireless headphones"},"locale":"fa-IR","session_id":"s-${number % PEOPLE}"}}`;
   });
-  return Buffer.from(`{"batch":[${items.join(',')}]}`);
+  return `{"batch":[${items.join(',')}]}`;
 }
 
 const ready = benchStack();

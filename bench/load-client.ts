@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { RawClient } from './http/raw-client.ts';
 
 export interface PostResult {
   /** Requests answered 200. */
@@ -12,7 +12,7 @@ interface PostOptions {
   url: string;
   headers: Record<string, string>;
   /** Body of request number n. */
-  body: (n: number) => Buffer;
+  body: (n: number) => string;
   connections: number;
   /** Requests a second. */
   rate: number;
@@ -25,7 +25,8 @@ interface PostOptions {
  * last answers. Late requests are sent at once.
  */
 export async function postAtRate(options: PostOptions): Promise<PostResult> {
-  const agent = new Agent({ keepAlive: true, maxSockets: options.connections });
+  const { pathname: path } = new URL(options.url);
+  const client = new RawClient({ url: options.url, max: options.connections });
   const result: PostResult = { answered: 0, failed: 0, latencies: [] };
   const begun = performance.now();
   let sent = 0;
@@ -37,35 +38,16 @@ export async function postAtRate(options: PostOptions): Promise<PostResult> {
       const wait = due - performance.now();
       if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait));
       const at = performance.now();
-      const status = await post(options.url, agent, options.headers, options.body(n));
+      const post = { path, headers: options.headers, body: options.body(n) };
+      const { status } = await client.post(post).catch(() => ({ status: 0 }));
       result.latencies.push(performance.now() - at);
       if (status === 200) result.answered++;
       else result.failed++;
     }
   };
   await Promise.all(Array.from({ length: options.connections }, worker));
-  agent.destroy();
+  client.close();
   return result;
-}
-
-async function post(
-  url: string,
-  agent: Agent,
-  headers: Record<string, string>,
-  body: Buffer,
-): Promise<number> {
-  return new Promise((resolve) => {
-    const outgoing = request(
-      url,
-      { method: 'POST', agent, headers: { ...headers, 'content-length': String(body.length) } },
-      (answer) => {
-        answer.resume();
-        answer.on('end', () => resolve(answer.statusCode ?? 0));
-      },
-    );
-    outgoing.on('error', () => resolve(0));
-    outgoing.end(body);
-  });
 }
 
 /** The nearest-rank percentile; `share` is between 0 and 1. */

@@ -16,8 +16,8 @@ import { metric } from '../test/support/service-process.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { pidsByName } from './server-process.ts';
-import { RawClient } from './transactional/raw-client.ts';
-import { listenRaw } from './transactional/raw-receiver.ts';
+import { RawClient } from './http/raw-client.ts';
+import { listenRaw } from './http/raw-receiver.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -36,7 +36,7 @@ const WARM_UP_S = 10;
 const database = new pg.Pool({ connectionString: readyStack().database_url, max: 2 });
 const receiver = await listenRaw(5);
 const host = await MessageHost.start(receiver);
-const client = new RawClient({ port: Number(new URL(host.url).port), max: 256 });
+const client = new RawClient({ url: host.url, max: 256 });
 
 interface Sender {
   key: string;
@@ -152,7 +152,11 @@ async function sendOne(
     ...{ user_id: `user-${at % PEOPLE}`, template_id: template, channel: 'bale' },
     ...{ idempotency_key: `${process.pid}-${Math.round(due)}-${at}`, vars: { code: at } },
   });
-  const answer = await client.post('/v1/messages', { authorization: `Bearer ${key}`, body });
+  const answer = await client.post({
+    path: '/v1/messages',
+    headers: { authorization: `Bearer ${key}` },
+    body,
+  });
   // From the time when it was due: a queue in the client counts.
   measured.latencies.push(performance.now() - due);
   if (answer.status !== 200) measured.refused++;

@@ -1,6 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { MessageReader } from './message-reader.ts';
 
+interface Post {
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+}
+
 interface Answer {
   status: number;
   text: string;
@@ -16,23 +22,27 @@ interface Connection {
  * takes less CPU than node:http: the measured host has only what its client leaves.
  */
 export class RawClient {
-  readonly #port: number;
+  readonly #address: { hostname: string; port: number };
   readonly #max: number;
   /** The one that was used last comes first: the host closes those that are idle. */
   #free: Connection[] = [];
   readonly #queue: { bytes: string; waiting: PromiseWithResolvers<Answer> }[] = [];
   readonly #all = new Set<Connection>();
 
-  constructor({ port, max }: { port: number; max: number }) {
-    this.#port = port;
+  /** @param options.url of the host */
+  constructor({ url, max }: { url: string; max: number }) {
+    const { hostname, port } = new URL(url);
+    this.#address = { hostname, port: Number(port) };
     this.#max = max;
   }
 
-  post(path: string, options: { authorization: string; body: string }): Promise<Answer> {
-    const { authorization, body } = options;
+  /** Rejects when the connection fails or ends before the answer. */
+  post({ path, headers, body }: Post): Promise<Answer> {
+    const { hostname, port } = this.#address;
     const head = [
-      ...[`POST ${path} HTTP/1.1`, `Host: 127.0.0.1:${this.#port}`],
-      ...[`Authorization: ${authorization}`, `Content-Length: ${Buffer.byteLength(body)}`],
+      ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}:${port}`],
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      `Content-Length: ${Buffer.byteLength(body)}`,
     ];
     const bytes = `${head.join('\r\n')}\r\n\r\n${body}`;
     const waiting = Promise.withResolvers<Answer>();
@@ -48,7 +58,11 @@ export class RawClient {
 
   #open(): Connection | undefined {
     if (this.#all.size >= this.#max) return undefined;
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
+    const socket = connect({
+      host: this.#address.hostname,
+      port: this.#address.port,
+      noDelay: true,
+    });
     const connection: Connection = { socket, waiting: undefined };
     const reader = new MessageReader();
     socket.on('data', (chunk: Buffer) => {
