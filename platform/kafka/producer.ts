@@ -1,8 +1,11 @@
 import kafka from 'node-rdkafka';
+import { delay } from '../backoff.ts';
 import type { Log } from '../log.ts';
 import { deliveryCode } from './delivery-error.ts';
 import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
+import { deliveryPolls } from './delivery-polls.ts';
+import { FirstRecords } from './first-records.ts';
 import type { RecordHeader } from './record-headers.ts';
 import { physicalTopic, topicNamesKnown } from './topic-names.ts';
 
@@ -54,8 +57,8 @@ export interface ProducerOptions {
 export interface LogProducer {
   /**
    * Queues a record. `done` is called once: with the offset and the append time (ms; -1: unknown)
-   * when every in-sync replica has it (acks=all), otherwise with PublishFailed. Throws
-   * PublishFailed when the queue is full.
+   * when every in-sync replica has it (acks=all), otherwise with PublishFailed. The first record of
+   * a partition is sent alone (first-records.ts). Throws PublishFailed when the queue is full.
    */
   send(
     record: OutgoingRecord,
@@ -77,59 +80,36 @@ export interface LogProducer {
 const UNKNOWN_TOPIC = 3;
 /** node-rdkafka passes none on an error. */
 const NO_OFFSETS = { lowOffset: -1, highOffset: -1 };
+/** How often `close` looks for records that wait, ms. */
+const CLOSE_POLL_MS = 5;
 /** Larger records are sent alone. */
 export const BATCH_BYTES = 1_000_000;
 
 /** A record in flight; one callback may serve several, so each has its object. */
 interface Sent {
+  record: OutgoingRecord;
   done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void;
 }
 
-/** Errors of the client are polled this often while nothing is in flight, ms. */
-const IDLE_POLL_MS = 2000;
-/** So long after the last report the frequent polls end, ms. */
-const REST_AFTER_MS = 100;
+/** Codes of librdkafka: its queue is full; an offset that it does not know. */
+const QUEUE_FULL = -184;
+const NO_OFFSET = -1001;
+const REFUSED = 'the client accepts no more records after the first one of the partition';
+/** Far below producer.id.expiration.ms of the brokers, which is a day by default, ms. */
+const RENEW_MS = 6 * 3_600_000;
 
-/** Polls often only while records are in flight: a timer of a millisecond costs an idle process. */
-function deliveryPolls(
-  producer: Pick<kafka.Producer, 'poll'>,
-  { interval, inFlight }: { interval: number; inFlight: () => number },
-): { begin(): void; sent(): void; completed(): void; end(): void } {
-  let isFrequent = false;
-  let timer: NodeJS.Timeout | undefined;
-  let resting: NodeJS.Timeout | undefined;
-  const poll = (frequent: boolean) => {
-    isFrequent = frequent;
-    clearInterval(timer);
-    // setPollInterval of the client adds a listener with each call.
-    timer = setInterval(
-      () => {
-        try {
-          producer.poll();
-        } catch {
-          // not connected
-        }
-      },
-      frequent ? interval : Math.max(interval, IDLE_POLL_MS),
-    ).unref();
-  };
-  return {
-    begin: () => poll(false),
-    sent() {
-      if (!isFrequent) poll(true);
-    },
-    completed() {
-      if (inFlight() > 0) return;
-      resting ??= setTimeout(() => {
-        resting = undefined;
-        if (inFlight() === 0 && timer) poll(false);
-      }, REST_AFTER_MS).unref();
-    },
-    end() {
-      clearInterval(timer);
-      timer = undefined;
-    },
-  };
+/**
+ * A report of success without an offset is no acknowledgement: librdkafka concludes from an answer
+ * to a later record that this one was appended, which need not be (first-records.ts).
+ */
+function failureOf(
+  error: kafka.LibrdKafkaError | null,
+  { offset }: Pick<kafka.DeliveryReport, 'offset'>,
+): PublishFailed | undefined {
+  if (error) return new PublishFailed(error.message, deliveryCode(error));
+  return offset >= 0
+    ? undefined
+    : new PublishFailed('Kafka acknowledged later records, but not this one', NO_OFFSET);
 }
 
 /**
@@ -138,6 +118,7 @@ function deliveryPolls(
  * has a gap. Rejects when no broker answers within `connectTimeout`.
  */
 export async function connectProducer(options: ProducerOptions): Promise<LogProducer> {
+  const { maxQueued } = options;
   await topicNamesKnown();
   const producer = new kafka.Producer(
     {
@@ -151,33 +132,45 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       'batch.size': options.batchBytes ?? BATCH_BYTES,
       'message.max.bytes': 16 * 1024 * 1024,
       'message.timeout.ms': options.timeout,
-      'queue.buffering.max.messages': options.maxQueued.records,
-      'queue.buffering.max.kbytes': Math.ceil(options.maxQueued.bytes / 1024),
+      'queue.buffering.max.messages': maxQueued.records,
+      'queue.buffering.max.kbytes': Math.ceil(maxQueued.bytes / 1024),
       dr_cb: true,
     } as kafka.ProducerGlobalConfig,
     { 'request.required.acks': -1 },
   );
   const inFlight = new Set<Sent>();
+  let bytes = 0;
+  const firsts = new FirstRecords<Sent>((sent) => {
+    const { topic, partition, key, value, timestamp, headers } = sent.record;
+    const to = physicalTopic(topic);
+    if (headers) producer.produce(to, partition, value, key, timestamp, sent, [...headers]);
+    else producer.produce(to, partition, value, key, timestamp, sent);
+  });
+  const renewing = setInterval(() => firsts.renew(), RENEW_MS).unref();
   const polls = deliveryPolls(producer, {
     interval: options.pollInterval,
     inFlight: () => inFlight.size,
   });
+  const forget = (sent: Sent): boolean => {
+    if (!inFlight.delete(sent)) return false;
+    bytes -= sent.record.value.length;
+    return true;
+  };
   const complete = (
     sent: Sent,
     error: PublishFailed | undefined,
     offset: number,
     appendedAt = -1,
   ) => {
-    if (inFlight.delete(sent)) sent.done(error, offset, appendedAt);
+    const failed = firsts.reported(sent, { isDelivered: !error });
+    if (forget(sent)) sent.done(error, offset, appendedAt);
+    for (const next of failed)
+      if (forget(next)) next.done(error ?? new PublishFailed(REFUSED, QUEUE_FULL), -1, -1);
     polls.completed();
   };
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
-    complete(
-      report.opaque as Sent,
-      error ? new PublishFailed(error.message, deliveryCode(error)) : undefined,
-      error ? -1 : report.offset,
-      report.timestamp,
-    );
+    const failure = failureOf(error, report);
+    complete(report.opaque as Sent, failure, failure ? -1 : report.offset, report.timestamp);
   });
   const loggedCodes = new Set<number>();
   producer.on('event.error', (error) => {
@@ -204,21 +197,19 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     );
   });
   polls.begin();
-  const send = (
-    { topic, partition, key, value, timestamp, headers }: OutgoingRecord,
-    done: Sent['done'],
-  ) => {
-    const sent = { done };
+  const send = (record: OutgoingRecord, done: Sent['done']) => {
+    const { length } = record.value;
+    // Records that wait for the first one are not in the client's queue, which counts the same.
+    if (inFlight.size >= maxQueued.records || bytes + length > maxQueued.bytes)
+      throw new PublishFailed('the queue of the producer is full', QUEUE_FULL);
+    const sent = { record, done };
     inFlight.add(sent);
+    bytes += length;
     polls.sent();
     try {
-      if (headers)
-        producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent, [
-          ...headers,
-        ]);
-      else producer.produce(physicalTopic(topic), partition, value, key, timestamp, sent);
+      firsts.send(sent);
     } catch (error) {
-      inFlight.delete(sent);
+      forget(sent);
       const cause = error as kafka.LibrdKafkaError;
       throw new PublishFailed(cause.message, cause.code);
     }
@@ -262,11 +253,15 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         );
       }),
     async close(ms) {
-      const flushed = new Promise<void>((resolve) => producer.flush(ms, () => resolve()));
+      const until = performance.now() + ms;
+      const left = () => Math.max(0, until - performance.now());
+      while (firsts.isWaiting && left() > 0) await delay(CLOSE_POLL_MS);
       await Promise.race([
-        flushed,
-        new Promise((resolve) => setTimeout(resolve, ms + 500).unref()),
+        new Promise<void>((resolve) => producer.flush(left(), () => resolve())),
+        new Promise((resolve) => setTimeout(resolve, left() + 500).unref()),
       ]);
+      // Reports of what was flushed are on their way.
+      while (inFlight.size > 0 && left() > 0) await delay(CLOSE_POLL_MS);
       for (const sent of [...inFlight])
         complete(
           sent,
@@ -278,6 +273,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         producer.disconnect(500, () => resolve());
       });
       polls.end();
+      clearInterval(renewing);
     },
   };
 }
