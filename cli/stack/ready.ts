@@ -41,8 +41,10 @@ export interface Ready {
   clickhouse_url: string;
   clickhouse_database: string;
   kafka_brokers: string;
-  /** Only when the broker of the stack asks for it (LOCAL_KAFKA_SASL). */
+  /** Only when the brokers of the stack ask for it (LOCAL_KAFKA_SASL, or several brokers). */
   kafka_login?: { username: string; password: string } | undefined;
+  /** The certificate that the brokers of the stack are verified with, if they have TLS. */
+  kafka_ca_file?: string | undefined;
   redis_url: string;
   database_url: string;
   /** Settings of the address guard, as the services of the stack have them. */

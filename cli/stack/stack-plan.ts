@@ -1,6 +1,13 @@
+/** A broker of Kafka, which is a controller, too. */
+export interface OwnBroker {
+  port: number;
+  controllerPort: number;
+}
+
 /** Ports of the servers this stack runs; undefined for an external server. */
 export interface OwnServers {
-  kafka: { port: number; controllerPort: number } | undefined;
+  /** `peers`: the other brokers of a cluster. */
+  kafka: (OwnBroker & { peers?: readonly OwnBroker[] }) | undefined;
   clickhouse: { port: number } | undefined;
   postgres: { port: number } | undefined;
   redis: { port: number } | undefined;
@@ -22,6 +29,8 @@ export interface StackPlan {
   sandbox_smtp_addr: string;
   /** What the stack's own broker asks for (LOCAL_KAFKA_SASL). */
   kafka_login?: { username: string; password: string } | undefined;
+  /** What the stack's own brokers are verified with; undefined: they have no TLS. */
+  kafka_ca_file?: string | undefined;
   /** Whether external brokers use TLS. */
   kafka_tls: boolean;
   spool_dir: string;
@@ -31,13 +40,14 @@ export interface StackPlan {
   own: OwnServers;
 }
 
-/** How clients reach the broker that the stack runs, whatever the environment says. */
+/** How clients reach the brokers that the stack runs, whatever the environment says. */
 export function ownBrokerEnv({
   kafka_login: login,
-}: Pick<StackPlan, 'kafka_login'>): Record<string, string> {
+  kafka_ca_file: ca,
+}: Pick<StackPlan, 'kafka_login' | 'kafka_ca_file'>): Record<string, string> {
   return {
-    KAFKA_TLS: 'false',
-    KAFKA_TLS_CA_FILE: '',
+    KAFKA_TLS: String(ca !== undefined),
+    KAFKA_TLS_CA_FILE: ca ?? '',
     KAFKA_TLS_CERT_FILE: '',
     KAFKA_TLS_KEY_FILE: '',
     KAFKA_SASL_MECHANISM: login ? 'PLAIN' : '',

@@ -7,6 +7,7 @@ import {
   redisSettings,
 } from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
+import { BROKER_COUNTS } from './services/brokers.ts';
 
 const GIB = 2 ** 30;
 
@@ -23,11 +24,15 @@ export const settings = defineSettings({
   KAFKA_HEAP: setting.bytes({
     default: 256 * 2 ** 20,
     min: 128 * 2 ** 20,
-    doc: 'Java heap of the Kafka broker of `./ravand up`.',
+    doc: 'Java heap of each Kafka broker of `./ravand up`.',
+  }),
+  LOCAL_KAFKA_BROKERS: setting.oneOf(['', ...BROKER_COUNTS], {
+    default: '',
+    doc: 'How many Kafka brokers `./ravand up` runs; the same as its option --brokers. Three replicate every partition, with min.insync.replicas 2, TLS and SASL. Empty: those that the home was made with, one at first.',
   }),
   LOCAL_KAFKA_SASL: setting.flag({
     default: false,
-    doc: 'Whether the Kafka broker of `./ravand up` asks for the password of its home (SASL PLAIN). By default any process on this machine can connect: clients find only addresses in `kafka_brokers`.',
+    doc: 'Whether the one Kafka broker of `./ravand up` asks for the password of its home (SASL PLAIN); three always do. By default any process on this machine can connect: clients find only addresses in `kafka_brokers`.',
   }),
   TEST_SERVICES: setting.oneOf(['local', 'containers'], {
     default: 'local',

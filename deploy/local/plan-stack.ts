@@ -1,8 +1,9 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
-import type { StackPlan } from '../../cli/stack/stack-plan.ts';
+import type { OwnBroker, StackPlan } from '../../cli/stack/stack-plan.ts';
 import type { ExternalSettings } from './config.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
+import { brokerName, ownBrokers } from './services/brokers.ts';
 import {
   MIGRATIONS_USER,
   SERVER_USER,
@@ -25,8 +26,8 @@ interface Planning {
   spoolDir: string;
   /** Of the servers that the stack runs. */
   passwords: ServerPasswords;
-  /** Whether the stack's broker asks for a password. */
-  kafkaSasl: boolean;
+  /** Of the stack's brokers; `ca`: what they are verified with, undefined without TLS. */
+  kafka: { brokers: number; hasPassword: boolean; ca: string | undefined };
   settings: StackPlan['settings'];
 }
 
@@ -76,6 +77,12 @@ export async function planStack(
   const sandbox_smtp_addr = `${LOOPBACK}:${await reserve('sandbox-smtp')}`;
   const broker = await own('kafka', 'KAFKA_BROKERS');
   const kafka = broker && { ...broker, controllerPort: await reserve('kafka-controller') };
+  const peers: OwnBroker[] = [];
+  for (let index = 1; kafka && index < planning.kafka.brokers; index++) {
+    const name = brokerName(index);
+    peers.push({ port: await reserve(name), controllerPort: await reserve(`${name}-controller`) });
+  }
+  const kafkaCluster = kafka && (peers.length > 0 ? { ...kafka, peers } : kafka);
   const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
   const postgres = await own('postgres', 'DATABASE_URL');
   const redis = await own('redis', 'REDIS_URL');
@@ -87,8 +94,10 @@ export async function planStack(
   return {
     ports,
     plan: {
-      kafka_brokers: kafka
-        ? `${LOOPBACK}:${kafka.port}`
+      kafka_brokers: kafkaCluster
+        ? ownBrokers({ kafka: kafkaCluster })
+            .map(({ port }) => `${LOOPBACK}:${port}`)
+            .join(',')
         : splitList(given('KAFKA_BROKERS')).join(','),
       clickhouse_url,
       clickhouse_migration_url: clickhouse && urlOfUser(clickhouse_url, MIGRATIONS_USER),
@@ -100,9 +109,10 @@ export async function planStack(
         ? `redis://:${passwords.redis}@${LOOPBACK}:${redis.port}`
         : given('REDIS_URL'),
       kafka_login:
-        kafka && planning.kafkaSasl
+        kafka && planning.kafka.hasPassword
           ? { username: SERVER_USER, password: passwords.kafka }
           : undefined,
+      kafka_ca_file: kafka && planning.kafka.ca,
       kafka_tls: planning.external.KAFKA_TLS,
       spool_dir: planning.spoolDir,
       http_addr,
@@ -112,7 +122,7 @@ export async function planStack(
       sandbox_smtp_addr,
       admin_ports,
       settings: planning.settings,
-      own: { kafka, clickhouse, postgres, redis },
+      own: { kafka: kafkaCluster, clickhouse, postgres, redis },
     },
   };
 }

@@ -78,6 +78,32 @@ describe('the services of a stack', () => {
     ]);
   });
 
+  it('are each broker of a cluster, all of which the topics need', () => {
+    const peers = [20_006, 20_008].map((port) => ({ port, controllerPort: port + 1 }));
+    const cluster: StackPlan = {
+      ...plan,
+      kafka_brokers: '127.0.0.1:20001,127.0.0.1:20006,127.0.0.1:20008',
+      kafka_login: { username: 'ravand', password: 'p4ss' },
+      kafka_ca_file: '/missing/ca.pem',
+      own: { ...plan.own, kafka: { port: 20_001, controllerPort: 20_005, peers } },
+    };
+    const services = stackServices({ plan: cluster, home, checkout: '/checkout' });
+    expect(services.slice(0, 4).map(({ name, address }) => [name, address])).toEqual([
+      ['kafka', '127.0.0.1:20001'],
+      ['kafka-2', '127.0.0.1:20006'],
+      ['kafka-3', '127.0.0.1:20008'],
+      ['clickhouse', '127.0.0.1:20002'],
+    ]);
+    const topics = stepsOf({ plan: cluster, home, checkout: '/checkout' }).find(
+      ({ name }) => name === 'topics',
+    );
+    expect(topics?.needs).toEqual(['kafka', 'kafka-2', 'kafka-3', 'migrate-postgres']);
+    expect(serviceEnv({ plan: cluster, home })).toMatchObject({
+      ...{ KAFKA_REPLICATION: '3', KAFKA_MIN_ISR: '2', KAFKA_TLS: 'true' },
+      ...{ KAFKA_TLS_CA_FILE: '/missing/ca.pem', KAFKA_SASL_MECHANISM: 'PLAIN' },
+    });
+  });
+
   it('register devices for push unless the environment says otherwise', () => {
     expect(serviceEnv({ plan, home })).toMatchObject({ PUSH_ENABLED: 'true' });
     vi.stubEnv('PUSH_ENABLED', 'false');

@@ -1,13 +1,15 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstServer } from '../../platform/split-hosts.ts';
-import { readTlsFiles, tlsPaths } from '../../platform/tls-files.ts';
+import { readTlsFiles, tlsPaths, type TlsFiles } from '../../platform/tls-files.ts';
 import { withValues } from '../../platform/settings.ts';
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
 import { clickhouseMemory, loadConfig } from './config.ts';
 import { containerLaunches } from './containers.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import { prepareClickhouse } from './services/clickhouse.ts';
-import { prepareKafka } from './services/kafka.ts';
+import { BROKER_NAMES, brokerName, ownBrokers } from './services/brokers.ts';
+import { minInsyncReplicas, prepareKafka } from './services/kafka.ts';
 import {
   serverSettings,
   type ServerLaunches,
@@ -38,6 +40,8 @@ interface StackContext {
 }
 
 const OWN = { startMs: 120_000, stopMs: 15_000, needs: [], adminUrl: undefined, lag: undefined };
+/** Of read-only rows. */
+const NO_LAUNCH = { command: '', args: [], env: {} };
 /** An external server is expected to be running. */
 const EXTERNAL_MS = 15_000;
 
@@ -49,7 +53,7 @@ export function stackServices(
   const clickhouse = firstServer(plan.clickhouse_url);
   const redis = firstServer(plan.redis_url);
   const server = (
-    name: keyof ServerLaunches,
+    name: keyof typeof serverSettings,
     address: Address,
     readiness: Service['readiness'],
   ): Service => {
@@ -60,22 +64,28 @@ export function stackServices(
       setting: serverSettings[name],
       address: formatAddress(address),
       readiness,
-      launch: own ? (launches?.[name] ?? { command: '', args: [], env: {} }) : undefined,
+      launch: own ? (launches?.[name] ?? NO_LAUNCH) : undefined,
       startMs: own ? OWN.startMs : EXTERNAL_MS,
     };
   };
   const env = withValues(process.env, serviceEnv({ plan, home }));
   // Only a supervisor probes; other commands may run in another environment.
   const filesOf = (prefix: string) => (launches ? readTlsFiles(tlsPaths(process.env, prefix)) : {});
-  const broker = parseAddress(plan.kafka_brokers.split(',')[0] ?? '', 9092);
+  const brokers = plan.kafka_brokers.split(',').map((one) => parseAddress(one, 9092));
   const cache = parseAddress(redis.host, 6379);
   const database = parseAddress(new URL(plan.database_url).host, 5432);
+  const kafkaTls = plan.own.kafka ? ownTls(plan) : plan.kafka_tls ? filesOf('KAFKA') : undefined;
+  // Of an external cluster one broker is probed, of the stack's own each is a service.
+  const kafka = brokers
+    .slice(0, Math.max(1, ownBrokers(plan.own).length))
+    .map((address, index): Service => {
+      const name = brokerName(index);
+      const of = server('kafka', address, { kind: 'kafka', address, tls: kafkaTls });
+      const launch = index === 0 ? of.launch : launches?.peers?.[index - 1];
+      return { ...of, name, launch: of.launch && (launch ?? NO_LAUNCH) };
+    });
   return [
-    server('kafka', broker, {
-      kind: 'kafka',
-      address: broker,
-      tls: plan.own.kafka === undefined && plan.kafka_tls ? filesOf('KAFKA') : undefined,
-    }),
+    ...kafka,
     server(
       'clickhouse',
       parseAddress(clickhouse.host, clickhouse.protocol === 'https:' ? 443 : 80),
@@ -96,22 +106,33 @@ export function stackServices(
 }
 
 export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): Step[] {
-  return setupSteps({ checkout, env: withValues(process.env, serviceEnv({ plan, home })) });
+  return setupSteps({
+    checkout,
+    env: withValues(process.env, serviceEnv({ plan, home })),
+    brokers: BROKER_NAMES.slice(0, Math.max(1, ownBrokers(plan.own).length)),
+  });
 }
 
 /** Writes the files of the servers that this stack runs, and returns how each is started. */
 export function prepareServers({ plan, home, checkout, env }: StackContext): ServerLaunches {
   const config = loadConfig(env);
-  const { kafka, clickhouse, postgres, redis } = plan.own;
+  const { clickhouse, postgres, redis } = plan.own;
   const passwords = ensureServerPasswords(home);
   if (config.TEST_SERVICES === 'containers')
     return containerLaunches({ plan, home, checkout, passwords });
   const libs = env['RAVAND_KAFKA_LIBS'] ?? '';
   const memory = clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT);
+  const [first, ...peers] = prepareKafka({
+    home,
+    brokers: ownBrokers(plan.own),
+    login: plan.kafka_login,
+    hasTls: plan.kafka_ca_file !== undefined,
+    heap: config.KAFKA_HEAP,
+    libs,
+  });
   return {
-    kafka:
-      kafka &&
-      prepareKafka({ home, ...kafka, login: plan.kafka_login, heap: config.KAFKA_HEAP, libs }),
+    kafka: first,
+    peers,
     clickhouse:
       clickhouse &&
       prepareClickhouse({
@@ -132,7 +153,11 @@ export function serviceEnv({
   plan,
   home,
 }: Pick<StackContext, 'plan' | 'home'>): Record<string, string> {
-  const own = plan.own.kafka !== undefined;
+  const brokers = ownBrokers(plan.own).length;
+  const replication = {
+    KAFKA_REPLICATION: String(brokers),
+    KAFKA_MIN_ISR: String(minInsyncReplicas(brokers)),
+  };
   return {
     RAVAND_HOME: home.dir,
     KAFKA_BROKERS: plan.kafka_brokers,
@@ -155,7 +180,7 @@ export function serviceEnv({
     SDK_DIR: process.env['SDK_DIR'] ?? join(home.dir, 'sdk'),
     PUSH_ENABLED: process.env['PUSH_ENABLED'] ?? 'true',
     ...homeKeys(home, process.env),
-    ...(own ? { KAFKA_REPLICATION: '1', KAFKA_MIN_ISR: '1', ...ownBrokerEnv(plan) } : {}),
+    ...(brokers > 0 ? { ...replication, ...ownBrokerEnv(plan) } : {}),
   };
 }
 
@@ -170,6 +195,12 @@ function clickhouseUrls({
     CLICKHOUSE_REPORTS_URL: urlOfUser(url, REPORTS_USER),
     CLICKHOUSE_MIGRATION_URL: urlOfUser(url, MIGRATIONS_USER),
   };
+}
+
+/** Undefined: the stack's own brokers have no TLS. */
+function ownTls({ kafka_ca_file: ca }: Pick<StackPlan, 'kafka_ca_file'>): TlsFiles | undefined {
+  if (ca === undefined) return undefined;
+  return existsSync(ca) ? { ca: readFileSync(ca, 'utf8') } : {};
 }
 
 /** Reads host:port, host or [v6]:port as in a URL or a list of brokers. */

@@ -7,7 +7,8 @@ import {
   variablesOf,
 } from '../../platform/settings.ts';
 import { withSecretsOfFiles } from './process-environment.ts';
-import { loadConfig, loadExternal } from './config.ts';
+import { loadConfig, loadExternal, type LocalSettings } from './config.ts';
+import { CommandError } from '../../cli/command.ts';
 import { makeHome, type Home } from '../../cli/stack/home.ts';
 import { readJsonFile, writeJsonFile } from '../../cli/json-file.ts';
 import { endOrphanedProcesses } from './orphaned-processes.ts';
@@ -15,6 +16,8 @@ import { serviceSettings } from '../service-settings.ts';
 import { ensureHomeKeys } from './home-keys.ts';
 import { ensureServerPasswords } from './server-passwords.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
+import { brokerCount } from './services/brokers.ts';
+import { ensureKafkaCertificates, kafkaCertificates } from './services/kafka-certificates.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
@@ -58,13 +61,14 @@ export async function startStack({
     rmSync(home.readyFile, { force: true });
     const listening = parseSettings(listeners, env);
     const config = loadConfig(env);
+    const kafka = await prepareBrokers(home, { config, env });
     const { plan, ports } = await planStack({
       env,
       kept: readJsonFile<KeptPorts>(home.portsFile) ?? {},
       listeners: listening,
       external: loadExternal(env),
       passwords: ensureServerPasswords(home),
-      kafkaSasl: config.LOCAL_KAFKA_SASL && config.TEST_SERVICES === 'local',
+      kafka,
       spoolDir: listening.SPOOL_DIR === '' ? home.spool : listening.SPOOL_DIR,
       settings,
     });
@@ -76,6 +80,23 @@ export async function startStack({
   } finally {
     unlock();
   }
+}
+
+/** Several brokers have TLS and passwords, as elsewhere. Throws CommandError when it cannot be. */
+async function prepareBrokers(
+  home: Home,
+  { config, env }: { config: LocalSettings; env: NodeJS.ProcessEnv },
+): Promise<Parameters<typeof planStack>[0]['kafka']> {
+  const isLocal = config.TEST_SERVICES === 'local' && (env['KAFKA_BROKERS']?.trim() ?? '') === '';
+  if (!isLocal && config.LOCAL_KAFKA_BROKERS === '3')
+    throw new CommandError(
+      'three brokers need Kafka on this machine: leave KAFKA_BROKERS and TEST_SERVICES unset, or do not ask for --brokers 3',
+    );
+  if (!isLocal) return { brokers: 1, hasPassword: false, ca: undefined };
+  const brokers = brokerCount(home, config.LOCAL_KAFKA_BROKERS);
+  if (brokers === 1) return { brokers, hasPassword: config.LOCAL_KAFKA_SASL, ca: undefined };
+  await ensureKafkaCertificates(home);
+  return { brokers, hasPassword: true, ca: kafkaCertificates(home).ca };
 }
 
 /**

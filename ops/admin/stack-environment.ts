@@ -10,7 +10,7 @@ export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
   return withValues(env, {
     DATABASE_URL: ready.database_url,
     KAFKA_BROKERS: ready.kafka_brokers,
-    ...(ready.kafka_login ? ownBrokerEnv(ready) : {}),
+    ...(ready.kafka_login || ready.kafka_ca_file !== undefined ? ownBrokerEnv(ready) : {}),
     CLICKHOUSE_URL: ready.clickhouse_url,
     CLICKHOUSE_DATABASE: ready.clickhouse_database,
   });

@@ -6,6 +6,7 @@ import { createLog } from '../../platform/log.ts';
 import { topicNamesOf } from '../../platform/log/topic-names.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
+import { kafkaEnvironment } from './service-process.ts';
 import { readyStack } from './stack.ts';
 
 export interface Message {
@@ -20,9 +21,10 @@ type Offsets = ReadonlyMap<number, number>;
 
 /** Its topics have the names that the layout gives them now: a test may have rewritten one. */
 export function stackKafka(): KafkaSettings {
-  const { kafka_brokers, database_url: url } = readyStack();
+  const ready = readyStack();
+  const url = ready.database_url;
   readTopicNamesFrom(() => topicNamesOf({ url, log: createLog({ part: 'test', level: 'error' }) }));
-  return parseSettings(kafkaSettings, { KAFKA_BROKERS: kafka_brokers });
+  return parseSettings(kafkaSettings, kafkaEnvironment(ready));
 }
 
 /** The offset that the next record of each partition gets. */

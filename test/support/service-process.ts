@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { ownBrokerEnv } from '../../cli/stack/stack-plan.ts';
 import { SERVER_USER, SERVICES_USER, urlOfUser } from '../../deploy/local/server-passwords.ts';
 import { setNice } from '../../deploy/local/services/nice.ts';
 import { endWithTest } from './end-with-test.ts';
@@ -11,10 +12,16 @@ import { Aborted, eventually, readyStack } from './stack.ts';
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const LOG_CHARACTERS = 50_000;
 
+/** Settings that connect a client to the Kafka of the stack. */
+export function kafkaEnvironment(ready: Ready): Record<string, string> {
+  const isPlain = ready.kafka_login === undefined && ready.kafka_ca_file === undefined;
+  return { KAFKA_BROKERS: ready.kafka_brokers, ...(isPlain ? {} : ownBrokerEnv(ready)) };
+}
+
 /** Settings that connect a service to the servers of the stack. */
 export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
   return {
-    KAFKA_BROKERS: ready.kafka_brokers,
+    ...kafkaEnvironment(ready),
     CLICKHOUSE_URL: ready.clickhouse_url,
     CLICKHOUSE_DATABASE: ready.clickhouse_database,
     DATABASE_URL: ready.database_url,

@@ -2,6 +2,7 @@ import { parseLine } from '../../../cli/arguments.ts';
 import { CommandError, type Command, type CommandContext } from '../../../cli/command.ts';
 import { readJsonFile } from '../../../cli/json-file.ts';
 import { orphanedProcesses } from '../orphaned-processes.ts';
+import { BROKER_NAMES } from '../services/brokers.ts';
 import { stackServices } from '../stack.ts';
 import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
@@ -48,9 +49,9 @@ export const status: Command = {
       messages: readMessages(plan, values.account),
     };
     const services = await asked.services;
-    const broker = services.find(({ name }) => name === 'kafka');
-    // A broker that is down costs the client its whole timeout: its answer is not waited for.
-    const lags = broker?.up === true ? await asked.lags : new Map<string, number>();
+    const hasBroker = services.some(({ name, up }) => BROKER_NAMES.includes(name) && up);
+    // Brokers that are down cost the client its whole timeout: its answer is not waited for.
+    const lags = hasBroker ? await asked.lags : new Map<string, number>();
     const rows = services.map((service) => ({ ...service, lag: lags.get(service.name) ?? null }));
     if (died)
       printError(

@@ -3,7 +3,10 @@ import { CommandError, type Command } from '../../../cli/command.ts';
 import { requestSupervisor, runningSupervisor } from '../../../cli/stack/control-client.ts';
 import { print } from '../../../cli/terminal.ts';
 import { SERVICE_NAMES } from '../../../schemas/topology.ts';
+import { readJsonFile } from '../../../cli/json-file.ts';
+import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
 import { auditStack } from '../audit-stack.ts';
+import { BROKER_NAMES, ownBrokers } from '../services/brokers.ts';
 import { serverSettings } from '../services/service.ts';
 
 /** Longer than any service may take to start or to end, ms. */
@@ -18,7 +21,9 @@ function serviceCommand(name: 'stop' | 'start', summary: string): Command {
     run: async (args, { home }) => {
       const { words } = parseLine({ args, options: {}, words: { min: 1, max: 1 } });
       const [service = ''] = words;
-      const names = [...Object.keys(serverSettings), ...SERVICE_NAMES];
+      const plan = readJsonFile<StackPlan>(home.planFile);
+      const peers = plan ? BROKER_NAMES.slice(1, ownBrokers(plan.own).length) : [];
+      const names = [...Object.keys(serverSettings), ...peers, ...SERVICE_NAMES];
       if (!names.includes(service))
         throw new CommandError(
           `there is no service ${JSON.stringify(service)}; the services are ${names.join(', ')}`,

@@ -1,10 +1,11 @@
-import { parseLine } from '../../../cli/arguments.ts';
-import type { Command, CommandContext } from '../../../cli/command.ts';
+import { OPTIONAL, parseLine } from '../../../cli/arguments.ts';
+import { UsageError, type Command, type CommandContext } from '../../../cli/command.ts';
 import type { Home } from '../../../cli/stack/home.ts';
 import { readReady } from '../../../cli/stack/ready.ts';
 import { changedSettings } from '../../changed-settings.ts';
 import { serviceSettings } from '../../service-settings.ts';
 import { auditStack } from '../audit-stack.ts';
+import { BROKER_COUNTS } from '../services/brokers.ts';
 import { startStack } from '../start-stack.ts';
 import { requestSupervisor } from '../../../cli/stack/control-client.ts';
 import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
@@ -14,13 +15,17 @@ import { bringDown } from './down.ts';
 export const up: Command = {
   name: 'up',
   summary: 'starts the whole system and prints its addresses; --detach returns once it is ready',
-  usage: 'up [--detach|-d]',
+  usage: 'up [--detach|-d] [--brokers 1|3]',
   run: async (args, context) => {
     const { values } = parseLine({
       args,
-      options: { detach: { type: 'boolean', short: 'd' } },
+      options: { detach: { type: 'boolean', short: 'd' }, brokers: OPTIONAL },
     });
-    return await bringUp({ ...context, detach: values.detach === true });
+    const { brokers } = values;
+    if (brokers !== undefined && !BROKER_COUNTS.some((one) => one === brokers))
+      throw new UsageError(`--brokers is ${BROKER_COUNTS.join(' or ')}, not ${brokers}`);
+    const env = { ...context.env, ...(brokers ? { LOCAL_KAFKA_BROKERS: brokers } : {}) };
+    return await bringUp({ ...context, env, detach: values.detach === true });
   },
 };
 

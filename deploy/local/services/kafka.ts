@@ -5,21 +5,33 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { writePrivateFile } from '../../../cli/json-file.ts';
 import type { Home } from '../../../cli/stack/home.ts';
-import type { StackPlan } from '../../../cli/stack/stack-plan.ts';
+import type { OwnBroker, StackPlan } from '../../../cli/stack/stack-plan.ts';
+import { brokerFolder, brokerName } from './brokers.ts';
+import { kafkaCertificates } from './kafka-certificates.ts';
 import type { Launch } from './service.ts';
 
 const run = promisify(execFile);
 
-interface Broker {
+interface Brokers {
   home: Home;
-  port: number;
-  controllerPort: number;
+  /** Each is a controller, too; several are a quorum. */
+  brokers: readonly OwnBroker[];
   /** What clients and the controller must send; undefined: nothing. */
   login: StackPlan['kafka_login'];
-  /** Java heap, bytes. */
+  /** Whether all connections use TLS, with the certificates of the home. */
+  hasTls?: boolean;
+  /** Java heap of each, bytes. */
   heap: number;
   /** Folder of the jars. */
   libs: string;
+}
+
+/** One of the brokers; node ids begin with 1. */
+type Broker = Brokers & OwnBroker & { index: number };
+
+/** How many replicas must have a record before it is acknowledged. */
+export function minInsyncReplicas(brokers: number): number {
+  return brokers > 2 ? brokers - 1 : 1;
 }
 
 const LOGGING = `status = error
@@ -34,7 +46,7 @@ logger.server.level = info
 `;
 
 /** Arguments of java for every tool of Kafka. */
-function java(broker: Broker): string[] {
+function java(broker: Pick<Broker, 'libs' | 'home'>): string[] {
   return [
     '-cp',
     join(broker.libs, '*'),
@@ -42,24 +54,29 @@ function java(broker: Broker): string[] {
   ];
 }
 
-function serverProperties({ home, port, controllerPort, login }: Broker): string {
-  const protocol = login ? 'SASL_PLAINTEXT' : 'PLAINTEXT';
+function serverProperties(broker: Broker): string {
+  const { home, index, brokers, port, controllerPort, login, hasTls = false } = broker;
+  const protocol = `${login ? 'SASL_' : ''}${hasTls ? 'SSL' : 'PLAINTEXT'}`;
+  const replicas = brokers.length;
   return Object.entries({
     'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
+    'node.id': index + 1,
+    ...quorumProperties(broker),
     listeners: `CLIENTS://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': `CLIENTS://127.0.0.1:${port}`,
     'controller.listener.names': 'CONTROLLER',
     'listener.security.protocol.map': `CONTROLLER:${protocol},CLIENTS:${protocol}`,
     'inter.broker.listener.name': 'CLIENTS',
     ...(login ? saslProperties(login) : {}),
-    'log.dirs': join(home.data, 'kafka'),
-    'offsets.topic.replication.factor': 1,
-    // One broker: few partitions of the offsets topic make start and failover faster.
+    ...(hasTls ? tlsProperties(home) : {}),
+    'log.dirs': brokerFolder(home, index),
+    'offsets.topic.replication.factor': replicas,
+    'default.replication.factor': replicas,
+    'min.insync.replicas': minInsyncReplicas(replicas),
+    // One machine: few partitions of the offsets topic make start and failover faster.
     'offsets.topic.num.partitions': 4,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.replication.factor': replicas,
+    'transaction.state.log.min.isr': minInsyncReplicas(replicas),
     'transaction.state.log.num.partitions': 4,
     'group.initial.rebalance.delay.ms': 0,
     // How long a killed member holds its partitions; the defaults are 45 s and 5 s.
@@ -77,6 +94,30 @@ function serverProperties({ home, port, controllerPort, login }: Broker): string
     .join('');
 }
 
+/**
+ * The voters of a cluster are configured, because their ports may change between two starts; the
+ * only voter of one broker is found by its own address.
+ */
+function quorumProperties({ brokers, controllerPort }: Broker): Record<string, string> {
+  if (brokers.length === 1)
+    return { 'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}` };
+  return {
+    'controller.quorum.voters': brokers
+      .map((one, index) => `${index + 1}@127.0.0.1:${one.controllerPort}`)
+      .join(','),
+  };
+}
+
+function tlsProperties(home: Home): Record<string, string> {
+  const { ca, keystore } = kafkaCertificates(home);
+  return {
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': keystore,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': ca,
+  };
+}
+
 function saslProperties({
   username,
   password,
@@ -92,11 +133,18 @@ function saslProperties({
   };
 }
 
-/** Writes the broker's configuration; its storage is formatted before the first start. */
-export function prepareKafka(broker: Broker): Launch {
-  const { home } = broker;
-  const properties = join(home.run, 'kafka.properties');
-  writeFileSync(join(home.run, 'log4j2.properties'), LOGGING);
+/**
+ * Writes the configuration of the brokers; the storage of each is formatted before its first
+ * start.
+ */
+export function prepareKafka(of: Brokers): Launch[] {
+  writeFileSync(join(of.home.run, 'log4j2.properties'), LOGGING);
+  return of.brokers.map((ports, index) => prepareBroker({ ...of, ...ports, index }));
+}
+
+function prepareBroker(broker: Broker): Launch {
+  const { home, index } = broker;
+  const properties = join(home.run, `${brokerName(index)}.properties`);
   writePrivateFile(properties, serverProperties(broker));
   const heap = Math.ceil(broker.heap / 2 ** 20);
   return {
@@ -118,20 +166,20 @@ export function prepareKafka(broker: Broker): Launch {
 }
 
 async function formatStorage(broker: Broker, properties: string): Promise<void> {
-  const folder = join(broker.home.data, 'kafka');
+  const folder = brokerFolder(broker.home, broker.index);
   if (existsSync(join(folder, 'meta.properties'))) return;
   mkdirSync(folder, { recursive: true });
   const tool = [
     '-XX:TieredStopAtLevel=1',
     'kafka.tools.StorageTool',
     'format',
-    '--standalone',
+    ...(broker.brokers.length === 1 ? ['--standalone'] : []),
     '-t',
     clusterId(broker.home),
     '-c',
     properties,
   ];
-  await run('java', [...java(broker), ...tool], { timeout: 60_000 });
+  await run('java', [...java(broker), ...tool], { timeout: 120_000 });
 }
 
 /** 16 random bytes, as StorageTool random-uuid makes them; an interrupted format reuses them. */

@@ -58,4 +58,7 @@ export const serverSettings = {
   redis: 'REDIS_URL',
 } as const;
 
-export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined>;
+export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined> & {
+  /** Of the other brokers of Kafka. */
+  peers?: readonly Launch[];
+};

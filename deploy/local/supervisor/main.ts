@@ -38,6 +38,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   clickhouse_database: plan.clickhouse_database,
   kafka_brokers: plan.kafka_brokers,
   kafka_login: plan.kafka_login,
+  kafka_ca_file: plan.kafka_ca_file,
   redis_url: plan.redis_url,
   database_url: plan.database_url,
   outbound: settingsFor(Object.keys(outboundSettings), { ...env, ...serviceEnv({ plan, home }) }),
