@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { peopleInDisorder } from '../support/disorder.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
-import { createAccount, FULL, ravand, readyStack, rows, sleep } from '../support/stack.ts';
+import { createAccount, FULL, ravand, readyStack, sleep } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
 const OUTAGE = FULL ? 60_000 : 8000;
@@ -51,18 +52,7 @@ describe('G1 to G4: during an outage under load, events are accepted, stored exa
       expect(ledger.open.size).toBe(0);
       expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
       expect(during).toBeGreaterThan(0);
-      // G3: each request is sent after the answer to the previous one, so the log positions of a
-      // person's events are in the order of their numbers.
-      const disorder = await rows<{ person: string }>(
-        client,
-        `SELECT user_id AS person FROM (
-           SELECT user_id, groupArray(property_numbers['seq']) AS seqs
-           FROM (SELECT user_id, property_numbers, _epoch, _partition, _offset, _index FROM events WHERE account_id = {a:UInt64} ORDER BY user_id, _epoch, _partition, _offset, _index)
-           GROUP BY user_id)
-         WHERE seqs != arraySort(seqs)`,
-        { a: account.accountId },
-      );
-      expect(disorder).toEqual([]);
+      expect(await peopleInDisorder(client, account.accountId)).toEqual([]);
     },
     FULL ? 600_000 : 240_000,
   );

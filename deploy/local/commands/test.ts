@@ -7,7 +7,7 @@ import { homeOf } from '../../../cli/stack/home.ts';
 import { add, failure, lastLines, NONE, type Counts } from '../test-run/counts.ts';
 import { runQueue } from '../test-run/beside.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
-import { KINDS, selectTests, type Selection } from '../test-run/selection.ts';
+import { KINDS, selectTests, stackSettings, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 import { bringUp } from './up.ts';
@@ -91,7 +91,8 @@ function runOnStack(
   selections: readonly Selection[],
   run: Run,
 ): Promise<Counts> {
-  return withStack(context, run.env, async (env) => {
+  const settings = stackSettings(selections, run.checkout);
+  return withStack(context, { ...run.env, ...settings }, async (env) => {
     let sum: Counts = NONE;
     for (const selection of selections)
       if (!run.signal.aborted) sum = add(sum, await runKind(selection, { ...run, env }));

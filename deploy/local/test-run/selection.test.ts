@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALONE, ON_SECOND_STACK, selectTests } from './selection.ts';
+import { ALONE, ON_SECOND_STACK, selectTests, stackSettings } from './selection.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 const select = (words: string[], cwd = checkout) => selectTests(words, { checkout, cwd });
@@ -25,6 +25,12 @@ describe('./ravand test', () => {
     expect(select(ON_SECOND_STACK.slice(0, 1))).toMatchObject([
       { kind: 'integration', files: paths.slice(0, 1), stack: 'second' },
     ]);
+  });
+
+  it('gives the stack of a file the settings that it needs, and no other stack', () => {
+    const settingsFor = (words: string[]) => stackSettings(select(words), checkout);
+    expect(settingsFor(['test/guarantees/brokers.test.ts'])).toEqual({ LOCAL_KAFKA_BROKERS: '3' });
+    expect(settingsFor(['test/guarantees/outages.test.ts'])).toEqual({});
   });
 
   it('runs each test that changes the log for good on a stack of its own', () => {

@@ -36,6 +36,7 @@ export const ALONE: readonly string[] = [
   'test/integration/messages/erase-messages.test.ts',
   'test/integration/operate/rewrite-topic.test.ts',
   'test/guarantees/archive.test.ts',
+  'test/guarantees/brokers.test.ts',
   'test/guarantees/erasure.test.ts',
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',
@@ -44,6 +45,20 @@ export const ALONE: readonly string[] = [
   'test/guarantees/log-goes-back.test.ts',
   'test/guarantees/upgrade.test.ts',
 ];
+
+/** Settings of the stack of a file that has its own. */
+const STACK_SETTINGS: Readonly<Record<string, NodeJS.ProcessEnv>> = {
+  'test/guarantees/brokers.test.ts': { LOCAL_KAFKA_BROKERS: '3' },
+};
+
+/** What the stack of these selections needs besides the environment. */
+export function stackSettings(
+  selections: readonly Pick<Selection, 'files'>[],
+  checkout: string,
+): NodeJS.ProcessEnv {
+  const files = selections.flatMap((one) => one.files.map((file) => relative(checkout, file)));
+  return Object.assign({}, ...files.map((file) => STACK_SETTINGS[file])) as NodeJS.ProcessEnv;
+}
 
 /**
  * What the words of `./ravand test` select: nothing named, everything; a kind; or files, each of
