@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ServiceContext } from '../platform/run-service.ts';
 import { controlMetrics } from './metrics.ts';
 import { WAKE_CHANNEL } from '../platform/operations/wake.ts';
+import { minuteCounters } from '../account-api/limits/minute-counter.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { connectRedis } from '../platform/redis/client.ts';
 import { formatAddress, type Address } from '../platform/setting-kinds.ts';
@@ -140,6 +141,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
       jobs: jobStore(store),
       store,
       database,
+      messages: account.services.messages,
+      countInMinute: minuteCounters(redis),
       mergesOf: account.services.mergesOf,
       ...account.queries,
       readBooks: (accountId) => readReconciliation(store, { accountId, spooled: 0 }),

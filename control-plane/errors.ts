@@ -25,6 +25,7 @@ export const catalogue = {
   no_account: entry(403, 'you are a member of no active account'),
   not_found: entry(404, 'not found'),
   unknown_endpoint: entry(404, 'no such endpoint'),
+  message_in_flight: entry(409, 'a message with this key is being sent; ask again'),
   body_too_large: entry(413, 'the body is too large'),
   unsupported_media_type: entry(415, 'browsers must send Content-Type: application/json'),
   too_many_requests: entry(

@@ -5,6 +5,7 @@ import {
   connectDelivery,
   type DeliverySettings,
 } from '../../messaging/delivery/connect-delivery.ts';
+import { connectConsentLag, type ConsentLag } from '../../messaging/recipients/consent-lag.ts';
 import { recipientResolver } from '../../messaging/recipients/recipient-resolver.ts';
 import { STAGES, type TransactionalPorts } from '../../messaging/transactional/ports.ts';
 import { TransactionalSender } from '../../messaging/transactional/transactional-sender.ts';
@@ -13,6 +14,7 @@ import { delay } from '../../platform/backoff.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import type { Log } from '../../platform/log.ts';
 import { metricsOf } from '../../platform/metrics.ts';
+import type { KafkaSettings } from '../../platform/kafka/connection.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import type { CountInMinute } from '../limits/minute-counter.ts';
 import type { clickhouseSettings, postgresSettings } from '../../platform/settings-common.ts';
@@ -23,9 +25,10 @@ import { newestTemplates } from './newest-templates.ts';
 import { messageRate } from './rate-limit.ts';
 
 interface MessagesOptions {
-  config: SettingsOf<
-    typeof clickhouseSettings & typeof postgresSettings & typeof messageRequestSettings
-  > &
+  config: KafkaSettings &
+    SettingsOf<
+      typeof clickhouseSettings & typeof postgresSettings & typeof messageRequestSettings
+    > &
     DeliverySettings;
   name: string;
   log: Log;
@@ -66,11 +69,13 @@ export function connectMessages(options: MessagesOptions): {
   const { senders, prepare, reports, ...delivery } = connectDelivery({
     ...{ config, log, database, publisher: options.publisher },
   });
+  const consents = connectConsentLag({ settings: config, name, log, now: Date.now });
   const sender = new TransactionalSender({
     store,
     template: newestTemplates(database),
     resolve: recipientResolver({ database, clickhouse }),
     sender: (accountId, channel) => senders.open(accountId, channel),
+    consentLag: () => knownLag(consents),
     prepare,
     reports: {
       ...reports,
@@ -104,9 +109,19 @@ export function connectMessages(options: MessagesOptions): {
       closing.abort();
       await Promise.all(chores);
       await delivery.close();
-      await Promise.all([database.end(), clickhouse.close()]);
+      await Promise.all([database.end(), clickhouse.close(), consents.close()]);
     },
   };
+}
+
+/** The first question connects to Kafka, which may take longer than one look. */
+const LOOKS = 3;
+
+async function knownLag(consents: Pick<ConsentLag, 'read'>): Promise<number> {
+  for (let look = 1; ; look++) {
+    const lag = await consents.read();
+    if (lag !== Infinity || look === LOOKS) return lag;
+  }
 }
 
 function stageTimes(registry: Registry): TransactionalPorts['measured'] {

@@ -36,7 +36,8 @@ export async function sendMessage(
   }
 }
 
-function withPersian(result: MessageResult): object {
+/** A result with its reason in Persian. */
+export function withPersian(result: MessageResult): object {
   if (result.status === 'sent') return result;
   const reasons: Readonly<Record<string, string>> = { ...SKIP_REASONS, ...FAILURE_REASONS };
   return { ...result, reason_fa: reasons[result.reason] ?? '' };

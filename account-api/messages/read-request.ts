@@ -4,7 +4,9 @@ import type { TransactionalRequest } from '../../messaging/transactional/ports.t
 import { exceedsStructure } from '../../platform/http/read-body.ts';
 
 /** What a body of POST /v1/messages asks for. */
-export type MessageRequest = Omit<TransactionalRequest, 'accountId' | 'receivedAt'>;
+export interface MessageRequest extends Omit<TransactionalRequest, 'accountId' | 'receivedAt'> {
+  category: 'transactional' | 'service';
+}
 
 /** A request that is refused; the message is the text of its 400 (management 7.6). */
 export class RefusedMessage extends Error {

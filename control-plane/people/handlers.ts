@@ -1,3 +1,4 @@
+import { isTestMessage } from '../../events/messages/message-id.ts';
 import { numericPathId } from '../../platform/http/path-id.ts';
 import { answer, refuse, type Answer } from '../errors.ts';
 import type { LiveRow } from '../live/live-query.ts';
@@ -38,6 +39,7 @@ export async function getPerson(request: MemberRequest, services: Services): Pro
       profile: profile ? profileJson(profile) : null,
       messages: messages.map(({ finished, ...message }) => ({
         ...message,
+        is_test: isTestMessage(message.message_id),
         finished_at: new Date(finished).toISOString(),
       })),
     });

@@ -1,4 +1,6 @@
 import type { MergesOf } from '../../audiences/people-sql.ts';
+import type { CountInMinute } from '../../account-api/limits/minute-counter.ts';
+import type { Messages } from '../../account-api/services.ts';
 import type { RunRows } from '../../account-api/queries.ts';
 import type { Sealer } from '../../platform/sealing.ts';
 import type { Permission } from '../../platform/permissions.ts';
@@ -61,6 +63,8 @@ export interface Services {
   store: Store;
   /** Of campaigns and templates. */
   database: Pick<Database, 'query'>;
+  messages: Pick<Messages, 'send'>;
+  countInMinute: CountInMinute;
   mergesOf: MergesOf;
   readFew: RunRows;
   readMany: RunRows;

@@ -12,6 +12,7 @@ import {
 } from '../relays/handlers.ts';
 import { changeCampaign } from '../campaigns/handlers.ts';
 import { listTemplates, saveTemplate } from '../campaigns/templates.ts';
+import { sendTestMessage } from '../campaigns/test-message.ts';
 import { listAudit } from '../audit/handlers.ts';
 import { createManagementKey, createWriteKey, listKeys, revokeKey } from '../keys/handlers.ts';
 import { addMember, listMembers, removeMember, setMemberRole } from '../members/handlers.ts';
@@ -62,6 +63,12 @@ const campaignRoutes: readonly ControlRoute[] = [
   { ...get, path: '/v1/templates', permission: 'template.read', handler: listTemplates },
   { ...post, path: '/v1/templates', permission: 'template.write', handler: saveTemplate },
   { ...put, path: '/v1/templates/{id}', permission: 'template.write', handler: saveTemplate },
+  {
+    ...post,
+    path: '/v1/templates/{id}/test',
+    permission: 'campaign.send',
+    handler: sendTestMessage,
+  },
   {
     ...campaign,
     path: '/v1/campaigns/{id}/approve',

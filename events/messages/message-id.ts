@@ -23,6 +23,21 @@ export function transactionalMessageId(of: { accountId: number; idempotencyKey: 
   return `t${of.accountId}.${of.idempotencyKey}`;
 }
 
+/**
+ * The idempotency key of a test message, which a member of an account sends to try a template
+ * (docs/messages.md, Send a test message). It is in the message's id, and so marks the message
+ * wherever that is: no key of POST /v1/messages has a tilde (management 4.2).
+ * @param key as POST /v1/messages accepts them
+ */
+export function testMessageKey(key: string): string {
+  return `test~${key}`;
+}
+
+/** @param text an idempotency key, or the id of a message */
+export function isTestMessage(text: string): boolean {
+  return /^(?:t\d{1,15}\.)?test~/.test(text);
+}
+
 /** A message id of this installation's making; undefined for any other text. */
 export function parseMessageId(
   text: string,
@@ -35,7 +50,7 @@ export function parseMessageId(
     const [, campaignId, runId, key = ''] = campaign;
     return { kind: 'campaign', campaignId: Number(campaignId), runId: Number(runId), key };
   }
-  const transactional = /^t(\d{1,15})\.([A-Za-z0-9._:-]{8,200})$/.exec(text);
+  const transactional = /^t(\d{1,15})\.((?:test~)?[A-Za-z0-9._:-]{8,200})$/.exec(text);
   if (!transactional) return undefined;
   const [, accountId, idempotencyKey = ''] = transactional;
   return { kind: 'transactional', accountId: Number(accountId), idempotencyKey };

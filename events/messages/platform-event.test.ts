@@ -54,6 +54,13 @@ describe('the event of an outcome', () => {
     expect([found?.event, found?.properties['reason']]).toEqual([event, reason]);
   });
 
+  it('of a test message says so, and of no other', () => {
+    const tested = stored({ ...SENT, message_id: 't9.test~order-1', campaign_id: 0 });
+    expect(tested?.properties).toMatchObject({ test: 'true' });
+    for (const message_id of ['t9.test.order-1', 'c3.5.0f'])
+      expect(stored({ ...SENT, message_id })?.properties).not.toHaveProperty('test');
+  });
+
   it('leaves out what a transactional message does not have', () => {
     const found = stored({ ...SENT, message_id: 't9.order-1', campaign_id: 0, template_id: 0 });
     expect(found).toMatchObject({ campaign_id: 0, source_message_id: 't9.order-1' });

@@ -5,6 +5,7 @@ import {
   type MessageStatus,
 } from '../../schemas/records.ts';
 import type { JsonObject } from '../json.ts';
+import { isTestMessage } from './message-id.ts';
 
 /** The event of each outcome (ingest 6.1); a skipped message has none. */
 const EVENTS: Readonly<Record<MessageStatus, string | undefined>> = {
@@ -70,6 +71,7 @@ export function platformEvent(outcome: Outcome, key: KeyObject): PlatformEvent |
         ...{ channel, category },
         ...(outcome.template_id === 0 ? {} : { template_id: outcome.template_id }),
         ...(reason === '' ? {} : { reason }),
+        ...(isTestMessage(outcome.message_id) ? { test: true } : {}),
       },
       context: {
         campaign: {

@@ -6,6 +6,9 @@ import type { Log } from '../../platform/log.ts';
 /** Kafka is asked at most this often, ms, and only while somebody wants to know. */
 const SNAPSHOT_AGE_MS = 5000;
 
+/** While consents are further behind, nothing marketing is sent (ARCHITECTURE.md, M6), ms. */
+export const MAX_CONSENT_LAG_MS = 30_000;
+
 export interface ConsentLag {
   /**
    * How far the projections behind consents are behind what was accepted, ms: addresses-sink, and

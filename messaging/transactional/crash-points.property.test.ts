@@ -151,6 +151,7 @@ class World {
           limits: { perSecond: undefined, concurrency: 1 },
           ...{ revision: 1, broken: undefined },
         }),
+      consentLag: () => Promise.resolve(0),
       prepare: ({ messages }) =>
         Promise.resolve(
           messages.map(({ messageId }) => ({

@@ -8,13 +8,14 @@ import type { Category, TemplateVersion } from '../templates/template.ts';
 import type { MessageResult } from './message-result.ts';
 import type { TransactionalStore } from './transactional-store.ts';
 
-/** A valid request of POST /v1/messages (management 2.8). */
+/** A valid request of POST /v1/messages (management 2.8), or of a test message. */
 export interface TransactionalRequest {
   accountId: number;
   userId: string;
   templateId: number;
   channel: Channel;
-  category: Exclude<Category, 'marketing'>;
+  /** `marketing`: only under the key of a test message (testMessageKey). */
+  category: Category;
   idempotencyKey: string;
   vars: JsonObject;
   /** ms since the epoch */
@@ -44,6 +45,8 @@ export interface TransactionalPorts {
   resolve: (recipient: WantedRecipient) => Promise<Resolved>;
   /** Undefined: the channel is not configured. */
   sender: (accountId: number, channel: Channel) => Promise<OpenSender | undefined>;
+  /** How far consents are behind, ms (ConsentLag); asked for marketing only. Never rejects. */
+  consentLag: () => Promise<number>;
   prepare: (of: MessagesToPrepare) => Promise<Prepared[]>;
   reports: DeliveryReports & {
     /** A store failed, or a message cannot be prepared. */

@@ -4,6 +4,7 @@ import { backoffDelay } from '../../platform/backoff.ts';
 import { decideSend } from '../delivery/decide-send.ts';
 import { deliver, type Delivery } from '../delivery/deliver.ts';
 import type { Prepared } from '../delivery/prepare-messages.ts';
+import { MAX_CONSENT_LAG_MS } from '../recipients/consent-lag.ts';
 import type { Resolved } from '../recipients/resolved.ts';
 import type { OpenSender } from '../senders/senders.ts';
 import { DEFAULT_SETTINGS } from '../settings/settings.ts';
@@ -185,6 +186,9 @@ export class MessageAttempts {
     if (template?.channel !== channel) return { status: 'skipped', reason: 'unknown_template' };
     const sender = await this.#ports.sender(accountId, channel);
     if (!sender) return { status: 'skipped', reason: 'channel_not_configured' };
+    const consentsAreLate =
+      category === 'marketing' && (await this.#ports.consentLag()) > MAX_CONSENT_LAG_MS;
+    if (consentsAreLate) return LATER;
     const resolving = this.#resolved ?? this.#resolve(template);
     // Another attempt looks the recipient up again.
     this.#resolved = undefined;
@@ -286,7 +290,7 @@ export class MessageAttempts {
   }
 }
 
-/** It cannot be rendered now. */
+/** It cannot be rendered now, or an unsubscription may not be known yet. */
 const LATER = 'later';
 const UNKNOWN = { status: 'failed', reason: 'outcome_unknown' } as const;
 

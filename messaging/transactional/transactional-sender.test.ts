@@ -3,7 +3,9 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
+import { testMessageKey } from '../../events/messages/message-id.ts';
 import type { ProviderAnswer, Target } from '../providers/provider.ts';
+import { MAX_CONSENT_LAG_MS } from '../recipients/consent-lag.ts';
 import type { Resolved } from '../recipients/resolved.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { TransactionalPorts } from './ports.ts';
@@ -20,6 +22,7 @@ const TEMPLATE: TemplateVersion = {
   ...{ templateId: 5, version: 1, accountId: 1, channel: 'sms', category: 'transactional' },
   content: { text: 'x' },
 };
+const MARKETING: TemplateVersion = { ...TEMPLATE, category: 'marketing' };
 const CONTENT = { subject: '', title: '', text: 'x', html: '', url: '', data: {} };
 const NUMBER: Target = { kind: 'phone', number: '+989120000000' };
 const RESOLVED: Resolved = {
@@ -39,6 +42,9 @@ interface Given {
   /** Of one call after the other; the last one is repeated. */
   answers?: readonly ProviderAnswer[];
   hasSender?: boolean;
+  /** A member tries a template of marketing. */
+  isTest?: boolean;
+  consentLag?: number;
   isIdempotent?: boolean;
   isBroken?: boolean;
   channel?: 'sms' | 'email';
@@ -98,6 +104,7 @@ function given(of: Given = {}) {
             }
           : undefined,
       ),
+    consentLag: () => Promise.resolve(of.consentLag ?? 0),
     prepare: ({ messages }) => {
       seen.steps.push('prepare');
       const prepared = messages.map(
@@ -124,11 +131,13 @@ function given(of: Given = {}) {
     },
   };
   const sender = new TransactionalSender(ports);
-  const idempotencyKey = `order-${++keys}`;
+  const ownKey = `order-${++keys}`;
+  const idempotencyKey = of.isTest ? testMessageKey(ownKey) : ownKey;
   const send = () =>
     sender.send({
       ...{ accountId: 1, userId: 'u', templateId: 5, channel, vars: {} },
-      ...{ category: 'transactional', idempotencyKey, receivedAt: 1000 },
+      category: of.isTest ? ('marketing' as const) : ('transactional' as const),
+      ...{ idempotencyKey, receivedAt: 1000 },
     });
   return { send, seen, sender, messageId: `t1.${idempotencyKey}` };
 }
@@ -213,6 +222,34 @@ describe('a transactional message', () => {
       [`order-${keys}`],
     );
     expect(rows).toEqual([]);
+  });
+
+  it('is a test of a marketing template, which is sent once and says so in its id', async () => {
+    const { send, seen, messageId } = given({ isTest: true, template: MARKETING });
+    expect(messageId).toMatch(/^t1\.test~/);
+    const result = { message_id: messageId, channel: 'sms', status: 'sent' };
+    expect(await send()).toEqual({ kind: 'answered', result, isReplay: false });
+    expect(await send()).toEqual({ kind: 'answered', result, isReplay: true });
+    expect(seen.calls).toBe(1);
+  });
+
+  it.each<[string, Partial<Resolved>]>([
+    ['suppressed', { suppressed: true }],
+    ['unsubscribed', { consent: 'unsubscribed' }],
+    ['opted_out', { optedOut: true }],
+  ])('is no test to a recipient who is %s', async (reason, resolved) => {
+    const { send, seen } = given({ isTest: true, template: MARKETING, resolved });
+    expect(await send()).toMatchObject({ result: { status: 'skipped', reason } });
+    expect(seen.calls).toBe(0);
+  });
+
+  it('is no test while it is not known who has unsubscribed, and its key is free', async () => {
+    const of: Given = { isTest: true, template: MARKETING, consentLag: MAX_CONSENT_LAG_MS + 1 };
+    const { send, seen } = given(of);
+    expect(await send()).toEqual({ kind: 'unavailable' });
+    expect(seen.calls).toBe(0);
+    of.consentLag = MAX_CONSENT_LAG_MS;
+    expect(await send()).toMatchObject({ result: { status: 'sent' }, isReplay: false });
   });
 
   it('is tried again while the provider certainly did not take it', async () => {

@@ -1,4 +1,4 @@
-import { transactionalMessageId } from '../../events/messages/message-id.ts';
+import { isTestMessage, transactionalMessageId } from '../../events/messages/message-id.ts';
 import type { MessageOutcome } from '../../schemas/records.ts';
 import { retry } from '../../platform/backoff.ts';
 import { withDeadline } from '../../platform/deadline.ts';
@@ -74,9 +74,10 @@ export class TransactionalSender {
 
   async #send(request: TransactionalRequest): Promise<TransactionalAnswer> {
     const { template: findTemplate, newFence } = this.#ports;
-    const { accountId, templateId } = request;
+    const { accountId, templateId, idempotencyKey } = request;
     const template = await this.#timed('template', findTemplate(accountId, templateId));
-    if (template?.category === 'marketing') return { kind: 'marketing' };
+    if (template?.category === 'marketing' && !isTestMessage(idempotencyKey))
+      return { kind: 'marketing' };
     const fence = newFence();
     const attempts = new MessageAttempts({ ports: this.#ports, request, template, fence });
     const first = await attempts.first();

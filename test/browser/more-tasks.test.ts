@@ -109,6 +109,46 @@ it('a popup is made with a preview, is shown on the site, and is paused', async 
   );
 });
 
+it('a marketing template is sent to one person as a test, which their page shows', async () => {
+  const content = { channel: 'inapp', category: 'marketing', title: 'یلدا' };
+  const { status } = await control('POST', '/v1/templates', {
+    ...{ session: account.owner, headers },
+    body: { name: 'یلدای آزمایشی', ...content, text: 'سلام {{ vars.name }}' },
+  });
+  expect(status).toBe(201);
+  const { page, complaints } = await opened();
+  await page.goto('/templates');
+  await page.getByRole('button', { name: 'یلدای آزمایشی' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/شناسهٔ گیرنده/).fill('sara');
+  await dialog.getByLabel(/vars\.name/).fill('سارا');
+  expect(await violations(page)).toEqual([]);
+  // The answer is lost once: the request is repeated with its key, and it is one message.
+  await page.route(
+    '**/v1/templates/*/test',
+    async (route) => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+  const send = dialog.getByRole('button', { name: 'ارسال آزمایشی' });
+  await send.click();
+  await dialog.getByRole('alert').waitFor();
+  await send.click();
+  await dialog.getByText('فرستاده شد.').waitFor();
+  await eventually(
+    { ms: 60_000, waitingFor: 'the message on the page of the person' },
+    async () => {
+      const { body } = await control('GET', '/v1/people/sara', { session: account.owner });
+      return (body as { messages?: unknown[] }).messages?.length === 1 || undefined;
+    },
+  );
+  await page.goto('/people/sara');
+  await page.getByRole('row', { name: /inapp آزمایشی/ }).waitFor();
+  expect(complaints.filter((text) => !text.includes('ERR_FAILED'))).toEqual([]);
+});
+
 it('a short link is made once for an address, and leads there', async () => {
   const { page } = await opened();
   await page.goto('/links');

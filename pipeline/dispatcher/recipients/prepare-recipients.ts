@@ -9,7 +9,7 @@ import { reserveCaps } from '../../../messaging/caps/reserve-caps.ts';
 import type { DeliveryTools } from '../../../messaging/delivery/connect-delivery.ts';
 import { decideSend } from '../../../messaging/delivery/decide-send.ts';
 import type { UtmParameters } from '../../../messaging/delivery/prepare-messages.ts';
-import type { ConsentLag } from '../../../messaging/recipients/consent-lag.ts';
+import { MAX_CONSENT_LAG_MS, type ConsentLag } from '../../../messaging/recipients/consent-lag.ts';
 import type { Resolved, WantedRecipient } from '../../../messaging/recipients/resolved.ts';
 import type { OpenSender } from '../../../messaging/senders/senders.ts';
 import type { FrequencyCap } from '../../../messaging/settings/settings.ts';
@@ -58,8 +58,6 @@ interface RecipientsToPrepare extends ChunkFacts {
   recipients: readonly ChunkRecipient[];
 }
 
-/** While projections are further behind, nobody knows whether somebody has unsubscribed, ms. */
-const MAX_CONSENT_LAG_MS = 30_000;
 const CONSENT_PAUSE_MS = 5000;
 /** A message is of no use a day later, ms. */
 const EXPIRES_MS = 86_400_000;

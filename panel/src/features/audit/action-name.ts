@@ -36,6 +36,7 @@ export function useActionName(): (action: string) => string {
     'campaign.changed': t`تغییر کمپین`,
     'message_template.created': t`ساختن قالب`,
     'message_template.changed': t`نسخهٔ تازهٔ قالب`,
+    'message_template.tested': t`ارسال آزمایشی قالب`,
     'message_sender.saved': t`تنظیم فرستندهٔ پیام`,
     'account.created': t`ساختن حساب`,
     'account.changed': t`تغییر حساب`,

@@ -59,9 +59,7 @@ export function TemplatesPage() {
       {open?.kind === 'show' ? (
         <Dialog title={<bdi>{open.template.name}</bdi>} onClose={close}>
           <TemplatePreview template={open.template} />
-          {may('campaign.send') && open.template.category !== 'marketing' ? (
-            <TestSend template={open.template} />
-          ) : null}
+          {may('campaign.send') ? <TestSend template={open.template} /> : null}
         </Dialog>
       ) : null}
     </Page>

@@ -162,7 +162,16 @@ export function MessagesCard({ messages }: { messages: readonly Message[] }) {
               key: 'channel',
               header: <Trans>کانال</Trans>,
               isRowHeader: true,
-              cell: ({ channel }) => <bdi>{channel}</bdi>,
+              cell: ({ channel, is_test }) => (
+                <>
+                  <bdi>{channel}</bdi>{' '}
+                  {is_test ? (
+                    <Tag>
+                      <Trans>آزمایشی</Trans>
+                    </Tag>
+                  ) : null}
+                </>
+              ),
             },
             {
               key: 'status',

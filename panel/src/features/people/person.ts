@@ -5,6 +5,8 @@ export interface Message {
   category: string;
   status: string;
   reason: string;
+  /** A member tried a template. */
+  is_test: boolean;
   finished_at: string;
 }
 
