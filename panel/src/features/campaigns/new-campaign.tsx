@@ -5,15 +5,17 @@ import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
 import { useToday } from '../../shared/format/use-now.ts';
 import { numberIn } from '../../shared/report/condition.ts';
+import { EventField } from '../../shared/report/event-field.tsx';
 import { Dialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../shared/ui/field.tsx';
 import { Form } from '../../shared/ui/form.tsx';
 import { Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { useChannelName } from './campaign-status.tsx';
-import { templatesQuery, type Template } from './queries.ts';
+import { templatesQuery, type Campaign, type Template } from './queries.ts';
 import { TemplatePreview } from './template-preview.tsx';
 import { WhenField } from './when-field.tsx';
 import { instantOf } from './when.ts';
+import styles from './campaigns.module.css';
 
 const segmentsQuery = queryOptions({
   queryKey: ['segments'],
@@ -64,6 +66,8 @@ function CampaignForm({
   const [templateId, setTemplateId] = useState(String(templates[0]?.id ?? ''));
   const [segmentId, setSegmentId] = useState(String(segments[0]?.id ?? ''));
   const [control, setControl] = useState('0');
+  const [goal, setGoal] = useState({ event: '', hours: '72' });
+  const [category, setCategory] = useState<Campaign['category']>('marketing');
   const today = useToday();
   const [isScheduled, setScheduled] = useState(false);
   const [when, setWhen] = useState({ day: today + 1, time: '10:00' });
@@ -78,6 +82,10 @@ function CampaignForm({
           template_id: Number(templateId),
           segment_id: Number(segmentId),
           control_percent: numberIn(control) ?? 0,
+          category,
+          ...(goal.event.trim() === ''
+            ? {}
+            : { goal: { event: goal.event.trim(), window_hours: numberIn(goal.hours) ?? 0 } }),
           ...(isScheduled ? { scheduled_at: instantOf(when) } : {}),
         },
       }),
@@ -117,6 +125,32 @@ function CampaignForm({
         onChange={setTemplateId}
       />
       {template ? <TemplatePreview template={template} /> : null}
+      <SelectField
+        label={<Trans>گونه</Trans>}
+        value={category}
+        choices={[
+          { value: 'marketing', label: t`بازاریابی: با رعایت لغو اشتراک و ساعت‌های سکوت` },
+          { value: 'service', label: t`خدماتی: دربارهٔ سفارش یا حساب خود شخص` },
+        ]}
+        onChange={setCategory}
+      />
+      <div className={styles['pair']}>
+        <EventField
+          label={<Trans>رویداد هدف</Trans>}
+          hint={
+            <Trans>آنچه کمپین برای آن است، مانند خرید؛ بی آن تبدیل و درآمد شمرده نمی‌شوند.</Trans>
+          }
+          value={goal.event}
+          onChange={(event) => setGoal({ ...goal, event })}
+        />
+        <TextField
+          label={<Trans>تا چند ساعت پس از پیام</Trans>}
+          inputMode="numeric"
+          dir="ltr"
+          value={goal.hours}
+          onChange={(change) => setGoal({ ...goal, hours: change.target.value })}
+        />
+      </div>
       <TextField
         label={<Trans>گروه کنترل، درصد</Trans>}
         hint={<Trans>این بخش از سگمنت پیامی نمی‌گیرد، تا اثر کمپین سنجیده شود؛ ۰ تا ۵۰.</Trans>}
