@@ -8,6 +8,13 @@ export interface Times {
   value: number | [number, number];
 }
 
+/** What is meant without `times`. */
+export const ONCE: Times = { op: 'gte', value: 1 };
+
+export function isOnce({ op, value }: Times): boolean {
+  return op === ONCE.op && value === ONCE.value;
+}
+
 /** Conditions of the audience language (docs/audiences.md), as the definition writes them. */
 export interface TraitNode {
   trait: string;

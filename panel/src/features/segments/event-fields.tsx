@@ -1,10 +1,10 @@
 import { Trans, useLingui } from '@lingui/react/macro';
 import { useFormat } from '../../shared/format/use-format.ts';
 import { EventField } from '../../shared/report/event-field.tsx';
-import { numberIn } from '../../shared/report/condition.ts';
 import { PropertyFilterList } from '../../shared/report/filter-list.tsx';
-import { SelectField, TextField } from '../../shared/ui/field.tsx';
-import type { EventNode, Node } from './definition.ts';
+import { SelectField } from '../../shared/ui/field.tsx';
+import { isOnce, ONCE, type EventNode, type Node } from './definition.ts';
+import { TimesFields } from './times-fields.tsx';
 import styles from './segments.module.css';
 
 const DAYS = [1, 7, 14, 30, 60, 90, 180, 365] as const;
@@ -51,16 +51,9 @@ export function EventFields({
           next === 'ever' ? set({}, 'within_days') : set({ within_days: Number(next) })
         }
       />
-      <TextField
-        label={t`دست‌کم چند بار`}
-        inputMode="numeric"
-        dir="ltr"
-        defaultValue={typeof times?.value === 'number' ? String(times.value) : '1'}
-        onChange={(change) => {
-          const number = numberIn(change.target.value);
-          if (number === undefined || number <= 1) set({}, 'times');
-          else set({ times: { op: 'gte', value: Math.floor(number) } });
-        }}
+      <TimesFields
+        times={times ?? ONCE}
+        onChange={(next) => (isOnce(next) ? set({}, 'times') : set({ times: next }))}
       />
       {event === '' ? null : (
         <div className={styles['wide']}>
