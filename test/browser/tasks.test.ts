@@ -64,7 +64,7 @@ it('a funnel is saved, and opens again from its link', async () => {
   await page.getByText('۱۰ نفر').first().waitFor();
 });
 
-it('a running report is cancelled, also in ClickHouse', async () => {
+it('a running report is cancelled: its request ends, and the page says so', async () => {
   const { page } = await opened();
   let release: (() => void) | undefined;
   const cancelled = new Promise<void>((resolve) => {
