@@ -11,7 +11,7 @@ import { Form } from '../../shared/ui/form.tsx';
 import { Banner } from '../../shared/ui/states.tsx';
 import type { Campaign } from './queries.ts';
 import { WhenField } from './when-field.tsx';
-import { EVERY, instantOf, ruleOf, type Every } from './when.ts';
+import { EVERY, firstDays, instantOf, ruleOf, type Every } from './when.ts';
 
 interface Armed {
   next: string[];
@@ -26,7 +26,7 @@ export function RecurrenceDialog({
   onClose: () => void;
 }) {
   const { t } = useLingui();
-  const { dateTime } = useFormat();
+  const { dateTime, digits, fullDay } = useFormat();
   const today = useToday();
   const queryClient = useQueryClient();
   const path = `/v1/campaigns/${campaign.id}/recurrence` as const;
@@ -74,6 +74,18 @@ export function RecurrenceDialog({
           <Trans>نخستین بار:</Trans>
         </p>
         <WhenField value={when} onChange={setWhen} />
+        {arm.data ? null : (
+          <div>
+            <Trans>سه نوبت نخست:</Trans>
+            <ol aria-live="polite">
+              {firstDays(every, when.day).map((day) => (
+                <li key={day}>
+                  {fullDay(day)} · <bdi>{digits(when.time)}</bdi>
+                </li>
+              ))}
+            </ol>
+          </div>
+        )}
       </Form>
       {campaign.recurrence ? (
         <Button kind="quiet" isBusy={remove.isPending} onClick={() => remove.mutate()}>

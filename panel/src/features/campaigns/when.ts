@@ -1,3 +1,4 @@
+import { dayOfJalali, daysInJalaliMonth, jalaliOfDay } from '../../../../events/jalali.ts';
 import { startOfTehranDay, tehranOffset } from '../../../../events/tehran-time.ts';
 
 const MINUTE = 60_000;
@@ -33,4 +34,18 @@ export function ruleOf(every: Every): string {
     case 'month':
       return 'RSCALE=PERSIAN;FREQ=MONTHLY';
   }
+}
+
+/**
+ * The days of the first instances of `ruleOf(every)` that begins on a day, which is one of them. A
+ * month that is too short has its last day (messaging/recurrence).
+ */
+export function firstDays(every: Every, start: number, count = 3): number[] {
+  const date = jalaliOfDay(start);
+  return Array.from({ length: count }, (_, at) => {
+    if (every !== 'month') return start + at * (every === 'week' ? 7 : 1);
+    const months = date.month - 1 + at;
+    const [year, month] = [date.year + Math.floor(months / 12), (months % 12) + 1];
+    return dayOfJalali({ year, month, day: Math.min(date.day, daysInJalaliMonth(year, month)) });
+  });
 }
