@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startOfTehranDay } from '../../events/tehran-time.ts';
 import { instances } from '../../messaging/recurrence/instances.ts';
+import { withDirection } from '../../messaging/rendering/html-direction.ts';
 import { parseRule } from '../../messaging/recurrence/parse-rule.ts';
+import { directedHtml, textDirection } from '../../panel/src/features/campaigns/text-direction.ts';
 import { EVERY, firstDays, ruleOf } from '../../panel/src/features/campaigns/when.ts';
 
 it.each(EVERY)('the rule that the panel writes for every %s can be read', (every) => {
@@ -19,4 +21,23 @@ it.each(EVERY)('the dates that the panel shows for every %s are those of the pla
       expect(firstDays(every, day).map(startOfTehranDay)).toEqual([...found.take(3)]);
     }),
   );
+});
+
+it.each([
+  '<h1>سلام</h1><p>تازه‌های این ماه</p>',
+  '<p>{{ user.first_name }} عزیز</p>',
+  '<style>p { color: red }</style><p>سلام</p>',
+  '<p>Hello {{ user.first_name }}, the news of this month</p>',
+  '<p dir="ltr">سلام</p>',
+  '<html><body dir="ltr"><p>سلام</p></body></html>',
+])('an e-mail is previewed in the direction in which it is sent: %s', (html) => {
+  expect(directedHtml(html) !== html).toBe(withDirection(html) !== html);
+});
+
+it('a text that begins with a variable or has an address has the direction of its words', () => {
+  const text =
+    '{{ user.first_name | default: "دوست" }} عزیز، یلدا: https://shop.example/yalda لغو۱۱';
+  expect(textDirection(text)).toBe('rtl');
+  expect(textDirection('Hello {{ user.first_name }}')).toBe('ltr');
+  expect(textDirection('{{ vars.text }}')).toBe('auto');
 });

@@ -3,6 +3,7 @@ import { useFormat } from '../../shared/format/use-format.ts';
 import { MailFrame } from './mail-frame.tsx';
 import type { Template } from './queries.ts';
 import { smsSegments } from './sms-segments.ts';
+import { textDirection } from './text-direction.ts';
 import styles from './campaigns.module.css';
 
 /** How a template looks where it arrives: a phone, a mail client; its variables stay visible. */
@@ -11,22 +12,23 @@ export function TemplatePreview({ template }: { template: Pick<Template, 'channe
   const { count } = useFormat();
   const { channel, content } = template;
   const { subject = '', title = '', text = '', html = '' } = content;
+  if ([subject, title, text, html].every((part) => part === '')) return null;
   if (channel === 'email')
     return (
       <figure className={styles['mail']} aria-label={t`پیش‌نمایش ایمیل`}>
-        <figcaption dir="auto">{subject}</figcaption>
-        {html === '' ? <p dir="auto">{text}</p> : <MailFrame html={html} />}
+        <figcaption dir={textDirection(subject)}>{subject}</figcaption>
+        {html === '' ? <p dir={textDirection(text)}>{text}</p> : <MailFrame html={html} />}
       </figure>
     );
   const sms = channel === 'sms' ? smsSegments(text) : undefined;
   return (
     <figure className={styles['phone']} aria-label={t`پیش‌نمایش روی گوشی`}>
       {title === '' ? null : (
-        <strong dir="auto" className={styles['title']}>
+        <strong dir={textDirection(title)} className={styles['title']}>
           {title}
         </strong>
       )}
-      <p dir="auto">{text}</p>
+      <p dir={textDirection(text)}>{text}</p>
       {sms ? (
         <figcaption>
           <Trans>
