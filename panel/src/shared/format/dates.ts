@@ -87,7 +87,9 @@ export function dateFormat(language: Language): DateFormat {
       const { monthName, year } = partsOfDay(number, language);
       return digits(`${monthName} ${year}`);
     },
-    dateTime: (instant) => `${day(tehranDay(instant))}${comma} ${time(instant)}`,
+    // In a narrow column it breaks before the time and nowhere else.
+    dateTime: (instant) =>
+      `${day(tehranDay(instant)).replaceAll(' ', '\u00a0')}${comma} ${time(instant)}`,
   };
 }
 
