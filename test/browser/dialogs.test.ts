@@ -88,10 +88,11 @@ describe.each(['fa', 'en'] as const)('on a phone, in %s', (language) => {
     expect(await violations(page)).toEqual([]);
     // Also at its end the button that closes it is in sight.
     await dialog.evaluate('(element) => element.scrollTo(0, element.scrollHeight)');
-    await dialog
+    const close = dialog
       .getByRole('button', { name: language === 'fa' ? 'بستن' : 'Close' })
-      .first()
-      .click();
+      .first();
+    expect((await close.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+    await close.click();
     await dialog.waitFor({ state: 'detached' });
     expect(complaints.splice(0)).toEqual([]);
   });
