@@ -127,10 +127,16 @@ function CampaignForm({
       {template ? <TemplatePreview template={template} /> : null}
       <SelectField
         label={<Trans>گونه</Trans>}
+        hint={
+          <Trans>
+            بازاریابی لغو اشتراک و ساعت‌های سکوت را رعایت می‌کند؛ خدماتی دربارهٔ سفارش یا حساب خود
+            شخص است.
+          </Trans>
+        }
         value={category}
         choices={[
-          { value: 'marketing', label: t`بازاریابی: با رعایت لغو اشتراک و ساعت‌های سکوت` },
-          { value: 'service', label: t`خدماتی: دربارهٔ سفارش یا حساب خود شخص` },
+          { value: 'marketing', label: t`بازاریابی` },
+          { value: 'service', label: t`خدماتی` },
         ]}
         onChange={setCategory}
       />

@@ -12,6 +12,7 @@ import { Banner } from '../../shared/ui/states.tsx';
 import type { Campaign } from './queries.ts';
 import { WhenField } from './when-field.tsx';
 import { EVERY, firstDays, instantOf, ruleOf, type Every } from './when.ts';
+import styles from './campaigns.module.css';
 
 interface Armed {
   next: string[];
@@ -77,13 +78,13 @@ export function RecurrenceDialog({
         {arm.data ? null : (
           <div>
             <Trans>سه نوبت نخست:</Trans>
-            <ol aria-live="polite">
+            <ul className={styles['dates']} aria-live="polite">
               {firstDays(every, when.day).map((day) => (
                 <li key={day}>
                   {fullDay(day)} · <bdi>{digits(when.time)}</bdi>
                 </li>
               ))}
-            </ol>
+            </ul>
           </div>
         )}
       </Form>
