@@ -18,7 +18,9 @@ it.each(EVERY)('the dates that the panel shows for every %s are those of the pla
   fc.assert(
     fc.property(fc.integer({ min: 19_723, max: 27_000 }), (day) => {
       const found = instances(parsed.rule, { startsAt: startOfTehranDay(day) });
-      expect(firstDays(every, day).map(startOfTehranDay)).toEqual([...found.take(3)]);
+      expect(firstDays(every, day).map(startOfTehranDay)).toEqual(
+        [1, 2, 3].map(() => found.next().value),
+      );
     }),
   );
 });
