@@ -74,8 +74,8 @@ function readTest(
 }
 
 /**
- * One line before anything is sent; none when the key is in use, or has its answer. The recipient stands in the
- * message, which erasures remove, and not in the line, which they do not.
+ * One line before anything is sent; none when the key is in use, or has its answer. The recipient
+ * stands in the message, which erasures remove, and not in the line, which they do not.
  */
 async function audit(
   { database }: Pick<Services, 'database'>,

@@ -9,10 +9,10 @@ const LATIN = /\p{Script=Latin}/u;
  * takes their place mostly is not.
  */
 export function textDirection(text: string): 'rtl' | 'ltr' | 'auto' {
-  const letters = text.replaceAll(LIQUID, ' ').replaceAll(ADDRESS, ' ').match(DIRECTED) ?? [];
-  if (letters.length === 0) return 'auto';
-  const latin = letters.filter((letter) => LATIN.test(letter)).length;
-  return (letters.length - latin) * 2 >= latin ? 'rtl' : 'ltr';
+  const characters = text.replaceAll(LIQUID, ' ').replaceAll(ADDRESS, ' ').match(DIRECTED) ?? [];
+  if (characters.length === 0) return 'auto';
+  const latin = characters.filter((character) => LATIN.test(character)).length;
+  return (characters.length - latin) * 2 >= latin ? 'rtl' : 'ltr';
 }
 
 /** HTML as it is sent: from right to left where it is Persian and does not say otherwise. */
