@@ -1,42 +1,47 @@
 /**
- * node bench/campaign.ts [--people 1000000] [--rate 2000] [--seconds N]
+ * node bench/campaign.ts [--people 1000000] [--rate 2000] [--seconds N] [--rest N]
  *
  * A campaign with a template of five variables by e-mail to a server that keeps nothing, from the
  * request to the last outcome in ClickHouse: messages a second, CPU and memory of each part; and
  * single events at a rate beside it, whose latencies are compared with those before. The dispatcher
  * is a process of its own instead of the stack's (RAVAND_HOME). --seconds: what was sent until then
- * is measured, and the campaign is cancelled.
+ * is measured, and the campaign is cancelled. --rest: events do not come all the time; every N s
+ * they come for a round while the campaign is paused and for a round while it is sent, so that both
+ * are measured in the same minute on a machine that others use.
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { parseLine } from '../cli/arguments.ts';
+import type { TestCampaign } from '../test/support/messages/campaign.ts';
 import { DispatcherProcesses } from '../test/support/messages/dispatcher-processes.ts';
 import { storedMessageCount } from '../test/support/messages/stored-messages.ts';
 import { clickhouse, eventually, ravand, readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
-import { percentile, postAtRate } from './load-client.ts';
+import { percentile, postAtRate, type PostResult } from './load-client.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { SendingAccount } from './messages/sending-account.ts';
 import { pidsByName } from './server-process.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench campaign -- [--people N] [--rate N] [--seconds N]',
+  usage: 'bench campaign -- [--people N] [--rate N] [--seconds N] [--rest N]',
   options: {
     people: { type: 'string', default: '1000000' },
     rate: { type: 'string', default: '2000' },
     seconds: { type: 'string', default: '3600' },
+    rest: { type: 'string', default: '0' },
   },
 });
-const [people, rate, limit] = [values.people, values.rate, values.seconds].map(Number) as [
-  number,
-  number,
-  number,
-];
+const [people, rate, limit, rest] = [values.people, values.rate, values.seconds, values.rest].map(
+  Number,
+) as [number, number, number, number];
 /** Time of each measurement of latencies, ms: many of them make the campaign's. */
 const ROUND_MS = 15_000;
+/** After a command, until what it changes is over, ms (a pause holds within 5 s). */
+const TAKES_EFFECT_MS = 6000;
 
 const ready = readyStack();
 const database = new pg.Pool({ connectionString: ready.database_url, max: 2 });
@@ -50,7 +55,7 @@ const account = await SendingAccount.create({ database, client }, 'bench campaig
 await ravand('stop', 'dispatcher');
 const dispatchers = await DispatcherProcesses.start(1, { ports: [port] });
 try {
-  const before = await measureEvents();
+  const before = await warmUpAndMeasure();
   const html = `<!doctype html><html><body><p>سلام {{ user.first_name }} {{ user.last_name }} از {{ user.city }}</p>
     <p>امتیاز شما {{ user.points }} است و {{ user.last_product }} در انتظار شماست.</p>
     <p><a href="https://shop.example/yalda">جشنوارهٔ یلدا</a></p></body></html>`;
@@ -65,7 +70,8 @@ try {
   const began = performance.now();
   const runId = await campaign.send();
   const state = { isOver: false };
-  const beside = measureEventsUntil(() => state.isOver);
+  const isOver = () => state.isOver;
+  const beside = rest > 0 ? measureInPairs(campaign, isOver) : measureEventsUntil(isOver);
   const isLate = () => performance.now() - began > limit * 1000;
   await until('all outcomes', async () => isLate() || (await account.finished(runId)) >= people);
   const [seconds, finished] = [(performance.now() - began) / 1000, await account.finished(runId)];
@@ -83,10 +89,7 @@ try {
       }))
       .toSorted((a, b) => b['CPU s'] - a['CPU s']),
   );
-  console.table([
-    { events: 'before', ...before },
-    { events: 'beside the campaign', ...during },
-  ]);
+  console.table([{ events: 'before', ...before }, ...during]);
   if (finished < people) await campaign.operate('cancel');
   await until('all outcomes', async () => (await account.finished(runId)) >= people);
   const { accountId } = account.owner.account;
@@ -128,18 +131,47 @@ async function post() {
   });
 }
 
-async function measureEvents(): Promise<Measured> {
+async function warmUpAndMeasure(): Promise<Measured> {
   await post();
   return summary([await post()]);
 }
 
-async function measureEventsUntil(isOver: () => boolean): Promise<Measured> {
+type Row = { events: string } & Measured;
+
+async function measureEventsUntil(isOver: () => boolean): Promise<Row[]> {
   const rounds = [];
   while (!isOver()) rounds.push(await post());
-  return summary(rounds);
+  return [{ events: 'beside the campaign', ...summary(rounds) }];
 }
 
-function summary(rounds: readonly Awaited<ReturnType<typeof post>>[]): Measured {
+/** Rounds in turns: while the campaign is paused, while it is sent. */
+async function measureInPairs(campaign: TestCampaign, isOver: () => boolean): Promise<Row[]> {
+  const [paused, sending]: [PostResult[], PostResult[]] = [[], []];
+  await setTimeout(rest * 1000);
+  while (!isOver()) {
+    await campaign.operate('pause');
+    await setTimeout(TAKES_EFFECT_MS);
+    const alone = await post();
+    await campaign.operate('resume');
+    await setTimeout(TAKES_EFFECT_MS);
+    const beside = await post();
+    // A round that the campaign did not last for is no comparison.
+    if (isOver()) break;
+    paused.push(alone);
+    sending.push(beside);
+    console.table([
+      { events: 'campaign paused', ...summary([alone]) },
+      { events: 'beside the campaign', ...summary([beside]) },
+    ]);
+    await setTimeout(rest * 1000);
+  }
+  return [
+    { events: `campaign paused, ${paused.length} rounds`, ...summary(paused) },
+    { events: `beside the campaign, ${sending.length} rounds`, ...summary(sending) },
+  ];
+}
+
+function summary(rounds: readonly PostResult[]): Measured {
   const latencies = rounds.flatMap((round) => round.latencies);
   const ms = (share: number) => Math.round(percentile(latencies, share) * 10) / 10;
   return {
