@@ -113,8 +113,7 @@ export function connectQueries(options: Options): Queries {
     readSlots.run({ accountId, signal }, () => merges(accountId, signal));
   const byRank = Array.from({ length: config.MAX_QUERIES_PER_ACCOUNT }, (_, at) => {
     const client = limited(reports, at + 1);
-    const count = audienceCounter({ client, mergesOf });
-    return { count, countPeople: peopleCounter(client), client };
+    return { countPeople: peopleCounter(client), client };
   });
   const ranked = (rank: number) => {
     const found = byRank[rank - 1];
@@ -136,7 +135,7 @@ export function connectQueries(options: Options): Queries {
 
   return {
     reports: reportsOver(rowsOf),
-    countAudience: (run) => slots.run(run, (rank) => ranked(rank).count(run)),
+    countAudience: audienceCounter({ rowsOf, mergesOf }),
     countPeople: (query) => slots.run(query, (rank) => ranked(rank).countPeople(query)),
     schema: {
       events: (query) => readSlots.run(query, () => schema.events(query)),

@@ -1,10 +1,10 @@
-import type { ClickHouseClient } from '@clickhouse/client';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { dayOf } from '../../audiences/conditions/time-zone.ts';
 import type { MergesOf } from '../../audiences/people-sql.ts';
-import { readRows } from '../../platform/clickhouse/rows.ts';
 import { compileCount } from '../../audiences/compile.ts';
 import type { Audience } from '../../audiences/definition.ts';
+import type { RowsOf } from '../reports/run.ts';
+import { countReads } from './count-reads.ts';
 
 export interface CountRun {
   accountId: number;
@@ -18,28 +18,23 @@ export interface CountRun {
 export type CountAudience = (run: CountRun) => Promise<number>;
 
 export function audienceCounter({
-  client,
+  rowsOf,
   mergesOf,
 }: {
-  client: ClickHouseClient;
+  rowsOf: RowsOf;
   mergesOf: MergesOf;
 }): CountAudience {
   return async ({ accountId, audience, now, signal }) => {
     const merges = await mergesOf(accountId, signal);
     const params = new SqlParams();
-    const sql = compileCount(audience, {
-      accountId,
-      now,
-      today: dayOf(now, 'Asia/Tehran'),
-      merges,
-      params,
+    const today = dayOf(now, 'Asia/Tehran');
+    const sql = compileCount(audience, { accountId, now, today, merges, params });
+    const { rows } = await rowsOf({
+      ...{ accountId, merges, signal, compiled: { sql, params: params.values() } },
+      reads: countReads(audience, now),
+      moment: { asOf: now, key: [audience, today] },
     });
-    const [row] = await readRows<{ count: number }>({
-      client,
-      sql,
-      params: params.values(),
-      signal,
-    });
+    const [row] = rows as { count: number }[];
     if (!row) throw new Error('the count query returned no row');
     return row.count;
   };

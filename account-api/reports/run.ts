@@ -56,6 +56,8 @@ export interface ReportStatement {
   reads: ReportReads | undefined;
   signal: AbortSignal;
 }
+  /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
+  moment?: { asOf: number; key: unknown };
 
 /** Runs the statement of a report, or knows its rows. */
 export type RowsOf = (statement: ReportStatement) => Promise<ReportRows>;

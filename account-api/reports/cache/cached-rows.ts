@@ -38,6 +38,8 @@ export interface CachedQuery {
   compiled: CompiledQuery;
   reads: ReportReads;
   signal: AbortSignal;
+  /** Where the statement contains the moment of asking, which the key leaves out. */
+  moment?: { asOf: number; key: unknown } | undefined;
 }
 
 interface Cache {
@@ -62,11 +64,14 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
 
   const stateOf = async (
     query: CachedQuery,
-    { asksNeeded }: { asksNeeded: boolean },
+    {
+      asksNeeded,
+      between,
+    }: { asksNeeded: boolean; between?: { from: number; to: number } | undefined },
   ): Promise<ReadState | undefined> => {
     const { accountId, reads, signal } = query;
     try {
-      const compiled = compileState({ accountId, reads, now: now(), asksNeeded });
+      const compiled = compileState({ accountId, reads, now: now(), asksNeeded, between });
       return readState(await readFew(compiled, { accountId, signal }));
     } catch (error) {
       signal.throwIfAborted();
@@ -93,7 +98,7 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
     { accountId, reads, signal }: CachedQuery,
     parts: readonly string[],
   ): Promise<PartCounts | undefined> => {
-    if (reads.events === undefined || parts.length > MAX_COUNTED_PARTS) return undefined;
+    if (parts.length > MAX_COUNTED_PARTS) return undefined;
     if (parts.length === 0) return new Map();
     try {
       const compiled = compilePartCounts({ accountId, reads, parts });
@@ -117,28 +122,40 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
     return new Map([...counts].filter(([part]) => live.has(part)));
   };
 
-  return async (query: CachedQuery, run: () => Promise<ReportRows>): Promise<ReportRows> => {
-    const { accountId, merges, compiled } = query;
-    const key = keyOf(compiled);
+  return async (asked: CachedQuery, run: () => Promise<ReportRows>): Promise<ReportRows> => {
+    const { accountId, merges, compiled, moment } = asked;
+    const key = keyOf(moment ? [accountId, merges, moment.key] : [compiled.sql, compiled.params]);
     const earlier = kept.get(key);
-    const found = await stateOf(query, { asksNeeded: !earlier });
+    const { asOf } = moment ?? { asOf: 0 };
+    const [first, last] = [asOf, earlier?.asOf ?? asOf].sort((a, b) => a - b);
+    // a state is only comparable with one of the same reads
+    const query = { ...asked, reads: earlier?.reads ?? asked.reads };
+    const found = await stateOf(query, {
+      asksNeeded: !earlier,
+      between: { from: first ?? asOf, to: last ?? asOf },
+    });
     if (found?.hasNeeded === false) return { rows: [], rowsRead: 0 };
     // merges were read before the state: the statement must fit the aliases that it states
     if (!found?.isComparable || found.hasAliases !== (merges === 'table')) return run();
-    const { state } = found;
+    const { state, hasLeft } = found;
+    const { reads } = query;
     const change = earlier && changeBetween(earlier.state, state);
     let counts: PartCounts = new Map();
-    if (earlier && change?.kind === 'none') return rowsOf(earlier);
+    if (earlier && change?.kind === 'none' && !hasLeft) {
+      const answer = { ...earlier, asOf: Math.max(asOf, earlier.asOf) };
+      if (answer.asOf !== earlier.asOf) kept.set(key, { accountId, answer });
+      return rowsOf(earlier);
+    }
     if (earlier && change?.kind === 'parts') {
       const known = change.gone.every((part) => earlier.counts.has(part));
       const wanted = known ? change.added : partsOfChangedMonths(state.parts, change);
       const counted = await countsOfLive(query, wanted);
       counts = new Map([...earlier.counts, ...(counted ?? [])]);
-      const isSame = holdSameRows(change, counts);
+      const isSame = !hasLeft && holdSameRows(change, counts);
       const present = new Set(state.parts);
       counts = new Map([...counts].filter(([part]) => present.has(part)));
       if (isSame) {
-        const answer = { ...earlier, state, counts };
+        const answer = { ...earlier, state, counts, asOf: Math.max(asOf, earlier.asOf) };
         kept.set(key, { accountId, answer });
         return rowsOf(answer);
       }
@@ -150,7 +167,7 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
         accountId,
         answer: {
           ...{ ranAt, rows: JSON.stringify(result.rows), rowsRead: result.rowsRead },
-          ...{ state, counts },
+          ...{ reads, state, counts, asOf },
         },
       });
     return result;
@@ -161,8 +178,6 @@ function rowsOf({ rows, rowsRead }: KeptAnswer): ReportRows {
   return { rows: JSON.parse(rows) as unknown[], rowsRead };
 }
 
-function keyOf({ sql, params }: CompiledQuery): string {
-  return createHash('sha256')
-    .update(JSON.stringify([sql, params]))
-    .digest('base64');
+function keyOf(asked: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(asked)).digest('base64');
 }

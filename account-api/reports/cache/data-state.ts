@@ -29,7 +29,7 @@ export interface DataState {
 }
 
 export interface StateRow {
-  kind: 'table' | 'part' | 'profiles' | 'identities' | 'mutation' | 'needed' | 'expiring';
+  kind: 'table' | 'part' | 'profiles' | 'identities' | 'mutation' | 'needed' | 'expiring' | 'left';
   name: string;
   detail: string;
 }
@@ -40,6 +40,8 @@ export interface ReadState {
   /** False: no event is stored without which the report counts nobody. */
   hasNeeded: boolean;
   hasAliases: boolean;
+  /** An event has left a window that ends at the moment of asking. */
+  hasLeft: boolean;
   /** An answer may be kept with this state. */
   isComparable: boolean;
 }
@@ -59,10 +61,18 @@ interface StateOptions {
   now: number;
   /** Whether to ask for an event without which the report counts nobody. */
   asksNeeded: boolean;
+  /** Two moments of asking, ms: whether an event has left the windows between them. */
+  between: { from: number; to: number } | undefined;
 }
 
 /** The statement whose rows are StateRow. */
-export function compileState({ accountId, reads, now, asksNeeded }: StateOptions): CompiledQuery {
+export function compileState({
+  accountId,
+  reads,
+  now,
+  asksNeeded,
+  between,
+}: StateOptions): CompiledQuery {
   const params = new SqlParams();
   const account = `account_id = ${params.whole(accountId)}`;
   const [from, to] = [monthOf(reads.from), monthOf(reads.to)].map((month) => params.text(month));
@@ -74,7 +84,7 @@ export function compileState({ accountId, reads, now, asksNeeded }: StateOptions
     `SELECT 'part', name, '' FROM system.parts WHERE ${OWN} AND table = 'events' AND active AND partition_id BETWEEN ${from} AND ${to}`,
     `SELECT 'identities', toString(count()), toString((max(version), groupBitXor(sipHash64(name, canonical, version)))) FROM identities_flat FINAL WHERE ${account}`,
     `SELECT 'mutation', toString(countIf(NOT is_done)), toString(max(toUInt64OrZero(extract(mutation_id, '[0-9]+')))) FROM system.mutations WHERE ${OWN} AND table = 'events'`,
-    ...(asksNeeded
+    ...(asksNeeded && reads.needed !== undefined
       ? [
           `SELECT 'needed', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.needed)} AND ${range} LIMIT 1)`,
         ]
@@ -89,6 +99,15 @@ export function compileState({ accountId, reads, now, asksNeeded }: StateOptions
           `SELECT 'expiring', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.events)} AND toDate(timestamp) <= toDate(now64(3, 'UTC') - INTERVAL ${EXPIRING_DAYS} DAY) LIMIT 1)`,
         ]
       : []),
+    ...(reads.windows ?? []).flatMap(({ days, events }) => {
+      if (!between || between.from === between.to) return [];
+      const [first, next] = [between.from, between.to].map((moment) =>
+        params.instant(Math.max(0, moment - days * DAY)),
+      );
+      return [
+        `SELECT 'left', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(events)} AND timestamp >= ${first} AND timestamp < ${next} LIMIT 1)`,
+      ];
+    }),
   ];
   return { sql: `${rows.join(' UNION ALL ')} SETTINGS max_threads = 1`, params: params.values() };
 }
@@ -127,6 +146,7 @@ export function readState(rows: readonly StateRow[]): ReadState {
     },
     hasNeeded,
     hasAliases: identities?.name !== '0',
+    hasLeft: of('left').some(({ name }) => name !== '0'),
     isComparable:
       tables !== undefined &&
       mutation?.name === '0' &&
@@ -136,7 +156,11 @@ export function readState(rows: readonly StateRow[]): ReadState {
   };
 }
 
-/** Rows of the report's events by part; a part without any has no row. */
+/**
+ * Rows of the report's events by part; a part without any has no row. Of a report that reads events
+ * of any name all rows of the account are counted, which the primary key alone answers: more rows
+ * than it reads, so that another number may run it again for nothing.
+ */
 export function compilePartCounts({
   accountId,
   reads,
@@ -150,9 +174,13 @@ export function compilePartCounts({
   const day = (time: number): string => `toDate(${params.instant(Math.max(0, time))})`;
   const where = [
     `account_id = ${params.whole(accountId)}`,
-    `event IN ${params.bind('Array(String)', [...new Set(reads.events)])}`,
-    `toDate(timestamp) >= ${day(reads.from)}`,
-    `toDate(timestamp) <= ${day(reads.to)}`,
+    ...(reads.events === undefined
+      ? []
+      : [
+          `event IN ${params.bind('Array(String)', [...new Set(reads.events)])}`,
+          `toDate(timestamp) >= ${day(reads.from)}`,
+          `toDate(timestamp) <= ${day(reads.to)}`,
+        ]),
     params.isTextIn('_part', parts),
   ];
   const sql = `SELECT _part AS part, count() AS rows FROM events WHERE ${where.join(' AND ')} GROUP BY part`;

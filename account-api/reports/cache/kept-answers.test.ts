@@ -2,11 +2,12 @@ import { expect, it } from 'vitest';
 import { KeptAnswers, type KeptLimits } from './kept-answers.ts';
 
 const STATE = { tables: 't', parts: ['p'], profiles: '', identities: '0', mutation: '0' };
+const READS = { events: ['e'], needed: ['e'], from: 0, to: 1, profiles: false };
 const answer = (rows: string, ranAt = 0) => ({
   ranAt,
   rows,
   rowsRead: 1,
-  state: STATE,
+  ...{ reads: READS, state: STATE, asOf: 0 },
   counts: new Map(),
 });
 const LIMITS: KeptLimits = { answer: 5000, perAccount: 10_000, total: 25_000, maxAgeMs: 1000 };

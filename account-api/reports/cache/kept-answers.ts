@@ -1,5 +1,6 @@
 import type { DataState } from './data-state.ts';
 import type { PartCounts } from './compare-states.ts';
+import type { ReportReads } from './reads.ts';
 
 /** The rows of a report's statement, and the state of the data that they were computed from. */
 export interface KeptAnswer {
@@ -8,8 +9,12 @@ export interface KeptAnswer {
   /** JSON text of the rows. */
   rows: string;
   rowsRead: number;
+  /** What the state and the counts are of: those of a later request begin later. */
+  reads: ReportReads;
   state: DataState;
   counts: PartCounts;
+  /** The last moment of asking, ms, for which the rows hold; 0 where the statement has none. */
+  asOf: number;
 }
 
 export interface KeptLimits {

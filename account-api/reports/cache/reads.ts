@@ -10,16 +10,28 @@ import type { TrendsRequest } from '../trends/request.ts';
 export interface ReportReads {
   /** Names of the events; undefined: events of any name. */
   events: readonly string[] | undefined;
-  /** Events of which one must be stored in the range, or the statement counts nobody. */
-  needed: readonly string[];
+  /**
+   * Events of which one must be stored in the range, or the statement counts nobody; undefined: it
+   * may count people without any event.
+   */
+  needed: readonly string[] | undefined;
   /** Epoch milliseconds: nothing outside from ≤ timestamp ≤ to. */
   from: number;
   to: number;
   /** Whether it reads people's traits. */
   profiles: boolean;
+  /** Windows that end at the moment of asking: time alone takes events out of them. */
+  windows?: readonly MovingWindow[];
 }
 
-type EventReads = Omit<ReportReads, 'profiles'>;
+/** Events of the last days before the moment of asking. */
+export interface MovingWindow {
+  days: number;
+  /** Names of the events; undefined: events of any name. */
+  events: readonly string[] | undefined;
+}
+
+type EventReads = Omit<ReportReads, 'profiles' | 'windows'>;
 
 export function funnelReads(request: FunnelRequest): EventReads {
   const steps = request.steps.map(({ event }) => event);

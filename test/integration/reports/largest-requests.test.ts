@@ -5,7 +5,7 @@ import { readSpec } from '../../../account-api/exports/request.ts';
 import { readAudience } from '../../../audiences/read.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
 import { parseRetention } from '../../../account-api/reports/retention/request.ts';
-import { clickhouseReports } from '../../../account-api/reports/run.ts';
+import { clickhouseReports, readReport } from '../../../account-api/reports/run.ts';
 import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
 
@@ -123,7 +123,10 @@ describe('the largest requests that validation admits are answered', () => {
       if (!outcome.ok) throw new Error(outcome.message);
       const audience = outcome.audience.root;
       const mergesOf = () => Promise.resolve(run.merges);
-      const count = audienceCounter({ client: warehouse.client, mergesOf });
+      const count = audienceCounter({
+        mergesOf,
+        rowsOf: (statement) => readReport(warehouse.client, statement),
+      });
       expect(
         await count({
           accountId: 7,
@@ -203,7 +206,10 @@ describe('a text of a client that no stored value can equal is answered, not a f
       });
       if (!outcome.ok) throw new Error(outcome.message);
       const mergesOf = () => Promise.resolve(run.merges);
-      const count = audienceCounter({ client: warehouse.client, mergesOf });
+      const count = audienceCounter({
+        mergesOf,
+        rowsOf: (statement) => readReport(warehouse.client, statement),
+      });
       const audience = outcome.audience.root;
       expect(
         await count({

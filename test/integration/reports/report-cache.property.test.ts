@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { audienceCounter, type CountAudience } from '../../../account-api/audiences/count.ts';
 import { cachedRows } from '../../../account-api/reports/cache/cached-rows.ts';
 import { KeptAnswers } from '../../../account-api/reports/cache/kept-answers.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
@@ -11,10 +12,12 @@ import {
   readReport,
   reportsOver,
   type ReportQuery,
+  type RowsOf,
   type RunReports,
 } from '../../../account-api/reports/run.ts';
 import { parseTrends } from '../../../account-api/reports/trends/request.ts';
 import { mergesOf } from '../../../audiences/people-sql.ts';
+import { readAudience } from '../../../audiences/read.ts';
 import { readRows } from '../../../platform/clickhouse/rows.ts';
 import { createLog } from '../../../platform/log.ts';
 import { eventually, FULL } from '../../support/stack.ts';
@@ -35,30 +38,65 @@ const RANGE = { from: '2026-07-01', to: '2026-09-10', timezone: 'UTC' };
 const [a, b, c] = [{ event: 'a' }, { event: 'b' }, { event: 'c' }];
 const gold = { trait: 'plan', op: 'eq', value: 'gold' };
 
-type Ask = (reports: RunReports, how: Omit<ReportQuery<unknown>, 'request'>) => Promise<object>;
+interface Asked {
+  reports: RunReports;
+  count: CountAudience;
+}
+type Ask = (host: Asked, how: Omit<ReportQuery<unknown>, 'request'>) => Promise<object>;
 function of<T>(parsed: Parsed<T>): T {
   if (!parsed.ok) throw new Error(parsed.problem.message);
   return parsed.request;
 }
 const funnel = (body: object, readsTraits = false): Ask => {
   const request = of(parseFunnel({ ...RANGE, ...body }));
-  return (reports, how) => reports.funnel({ ...how, request, readsTraits });
+  return ({ reports }, how) => reports.funnel({ ...how, request, readsTraits });
 };
 const retention = (body: object): Ask => {
   const request = of(parseRetention({ ...RANGE, start: a, return: b, period: 'month', ...body }));
-  return (reports, how) => reports.retention({ ...how, request, readsTraits: false });
+  return ({ reports }, how) => reports.retention({ ...how, request, readsTraits: false });
 };
 const trends = of(parseTrends({ ...RANGE, series: [a, b], period: 'month' }));
 const paths = of(parsePaths({ ...RANGE, start: a }));
+/** The moment of asking, which audiences count back from. */
+const clock = { now: START + 40 * DAY };
+const audience = (body: object): Ask => {
+  const read = readAudience(body);
+  if (!read.ok) throw new Error(read.message);
+  return async ({ count }, { accountId, signal: own }) => ({
+    count: await count({
+      ...{ accountId, audience: read.audience.root, now: clock.now },
+      signal: own ?? signal(),
+    }),
+  });
+};
+const AUDIENCES: Ask[] = [
+  audience({
+    all: [
+      { event: 'a', did: true, within_days: 20 },
+      { event: 'b', did: false, within_days: 30 },
+    ],
+  }),
+  audience({
+    any: [
+      { trait: 'plan', op: 'eq', value: 'gold' },
+      { event: 'a', did: true },
+    ],
+  }),
+  audience({ engagement: 'events_30d', op: 'gte', value: 2 }),
+  audience({ engagement: 'new' }),
+];
 const QUESTIONS: Ask[] = [
   funnel({ steps: [a, b, c] }),
   funnel({ steps: [a, { ...b, filters: [gold] }] }, true),
   funnel({ steps: [a, b], order: 'strict', exclude: [c] }),
   retention({ mode: 'recurring' }),
   retention({ from: '2026-08-01', breakdown: { property: 'p' } }),
-  (reports, how) => reports.trends({ ...how, request: trends, readsTraits: false }),
-  (reports, how) => reports.paths({ ...how, request: paths, readsTraits: false }),
+  ({ reports }, how) => reports.trends({ ...how, request: trends, readsTraits: false }),
+  ({ reports }, how) => reports.paths({ ...how, request: paths, readsTraits: false }),
+  ...AUDIENCES,
 ];
+/** Whose answer is known where nobody has sent the event. */
+const NEEDING = QUESTIONS.slice(0, -AUDIENCES.length);
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -77,21 +115,25 @@ function openProcess() {
     readFew: ({ sql, params }, turn) => readRows({ client, sql, params, signal: turn.signal }),
     ...{ log, now: Date.now },
   });
-  const process = { runs: 0, reports: undefined as RunReports | undefined };
-  process.reports = reportsOver(({ reads, ...statement }) => {
+  const process = { runs: 0, ...askedOver(rowsOf) };
+  function rowsOf({ reads, ...statement }: Parameters<RowsOf>[0]) {
     const run = () => {
       process.runs++;
       return readReport(client, statement);
     };
     return reads ? cached({ ...statement, reads }, run) : run();
-  });
+  }
   return process;
 }
 
-async function answerOf(reports: RunReports | undefined, ask: Ask): Promise<unknown> {
-  if (!reports) throw new Error('no reports');
+function askedOver(rowsOf: RowsOf): Asked {
+  const count = audienceCounter({ rowsOf, mergesOf: mergesOf(database.client) });
+  return { reports: reportsOver(rowsOf), count };
+}
+
+async function answerOf(host: Asked, ask: Ask): Promise<unknown> {
   const merges = await mergesOf(database.client)(MINE, signal());
-  const answer: { meta?: unknown } = await ask(reports, {
+  const answer: { meta?: unknown } = await ask(host, {
     ...{ accountId: MINE, freshUntil: START + 365 * DAY, merges, signal: signal() },
   });
   delete answer.meta;
@@ -100,7 +142,7 @@ async function answerOf(reports: RunReports | undefined, ask: Ask): Promise<unkn
 
 const fresh = (ask: Ask) =>
   answerOf(
-    reportsOver((statement) => readReport(database.client, statement)),
+    askedOver((statement) => readReport(database.client, statement)),
     ask,
   );
 
@@ -142,8 +184,18 @@ async function rebuild(lost: string) {
   return () => command(`EXCHANGE TABLES events AND ${name}`);
 }
 
+const NAMES = ['u', 'v', 'w', 'x', 'y'] as const;
+const insertProfiles = () =>
+  database.insert(
+    'profiles',
+    NAMES.map((name) => ({
+      ...{ account_id: MINE, name, user_id: name, event_count: ++version },
+      ...{ first_seen: START + 35 * DAY, last_seen: START + 35 * DAY },
+    })),
+  );
+
 type Change = () => Promise<unknown>;
-const users = fc.constantFrom('u', 'v', 'w', 'x', 'y');
+const users = fc.constantFrom(...NAMES);
 const account = fc.constantFrom(MINE, MINE, OTHERS);
 const event = fc.record({
   event: fc.constantFrom('a', 'a', 'b', 'c', 'd'),
@@ -192,6 +244,11 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom('a', 'b').map((lost) => async () => (await rebuild(lost))()),
 );
 
+/** Time passes, by less than an hour or by days: events leave the windows of audiences. */
+const passes = fc
+  .constantFrom(1, 600_000, 3_600_000, 5 * DAY)
+  .map((ms) => () => Promise.resolve((clock.now += ms)));
+
 const drawnQuestions = fc.uniqueArray(fc.nat({ max: QUESTIONS.length - 1 }), {
   ...{ minLength: 1, maxLength: 2 },
 });
@@ -211,26 +268,34 @@ it(
   async () => {
     const seed = Number(process.env['REPORT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
     const drawn = fc.sample(
-      fc.array(fc.record({ change: changes, asked: drawnQuestions }), {
-        minLength: CHANGES,
-        maxLength: CHANGES,
-      }),
+      fc.array(
+        fc.record({
+          change: fc.oneof({ weight: 3, arbitrary: changes }, passes),
+          asked: drawnQuestions,
+        }),
+        {
+          minLength: CHANGES,
+          maxLength: CHANGES,
+        },
+      ),
       { numRuns: RUNS, seed },
     );
     let [asked, runs] = [0, 0];
     for (const [run, steps] of drawn.entries()) {
       for (const table of ['events', 'identities_flat', 'profiles'])
         await command(`TRUNCATE TABLE ${table}`);
+      clock.now = START + 40 * DAY;
+      await insertProfiles();
       await insertEvents(MINE, fc.sample(event, { numRuns: 40, seed: seed + run }));
       const processes = [openProcess(), openProcess()];
       for (const [at, { change, asked: positions }] of steps.entries()) {
         const one = processes[at % 2] ?? fail();
         const questions = positions.map((position) => QUESTIONS[position] ?? fail());
-        for (const ask of questions) await answerOf(one.reports, ask);
+        for (const ask of questions) await answerOf(one, ask);
         await change();
         for (const [place, ask] of questions.entries()) {
           const where = `seed ${seed}, run ${run}, change ${at}, question ${positions[place] ?? ''}`;
-          expect(await answerOf(one.reports, ask), where).toEqual(await fresh(ask));
+          expect(await answerOf(one, ask), where).toEqual(await fresh(ask));
         }
         asked += 2 * questions.length;
       }
@@ -269,11 +334,11 @@ it('each kind of change is seen at once', async () => {
     const ask = kind.includes('trait') ? QUESTIONS[1] : funnel({ steps: [a, b] });
     if (!ask) throw new Error('no question');
     const before = await fresh(ask);
-    expect(await answerOf(one.reports, ask), kind).toEqual(before);
+    expect(await answerOf(one, ask), kind).toEqual(before);
     await change();
     const after = await fresh(ask);
     expect(after, `${kind} changes the answer`).not.toEqual(before);
-    expect(await answerOf(one.reports, ask), kind).toEqual(after);
+    expect(await answerOf(one, ask), kind).toEqual(after);
   }
 });
 
@@ -286,7 +351,7 @@ it('inserts of other accounts, other events and merges leave an answer valid', a
   const ask = funnel({ steps: [a, b] });
   const runsAfter = async (change: () => Promise<unknown>) => {
     await change();
-    expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+    expect(await answerOf(one, ask)).toEqual(await fresh(ask));
     return one.runs;
   };
   const others = () => insertEvents(OTHERS, [early('a', 'w', 4)]);
@@ -314,7 +379,7 @@ it('a deletion is seen although as many rows come as go', async () => {
   await insertEvents(MINE, [at('a', 'u', 1), at('b', 'u', 2), at('a', 'v', 3)]);
   const one = openProcess();
   const ask = funnel({ steps: [a, b] });
-  const check = async () => expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+  const check = async () => expect(await answerOf(one, ask)).toEqual(await fresh(ask));
   await check();
   // twice, so that the rows of all parts are counted
   for (let times = 0; times < 2; times++) {
@@ -341,18 +406,48 @@ it('an answer that an expiring event decides is not kept', { timeout: 120_000 },
   const day = (ago: number) => new Date(Date.now() - ago * DAY).toISOString();
   const ask = retention({ mode: 'first_time', from: day(60), to: day(1) });
   const one = openProcess();
-  expect(await answerOf(one.reports, ask)).toBeDefined();
+  expect(await answerOf(one, ask)).toBeDefined();
   const expired = START + at + 400 * DAY + 1000;
   await eventually({ ms: 60_000, every: 500, waitingFor: 'the first event to expire' }, () =>
     Promise.resolve(Date.now() > expired || undefined),
   );
-  expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+  expect(await answerOf(one, ask)).toEqual(await fresh(ask));
 });
 
 it('a report on an account without the event runs no statement', async () => {
   await command('TRUNCATE TABLE events');
   await insertEvents(OTHERS, [{ event: 'a', user: 'u', at: DAY }]);
   const one = openProcess();
-  for (const ask of QUESTIONS) expect(await answerOf(one.reports, ask)).toEqual(await fresh(ask));
+  for (const ask of NEEDING) expect(await answerOf(one, ask)).toEqual(await fresh(ask));
   expect(one.runs).toBe(0);
+});
+
+it('a count of an audience holds until an event leaves its window, or a day begins', async () => {
+  for (const table of ['events', 'identities_flat', 'profiles'])
+    await command(`TRUNCATE TABLE ${table}`);
+  await insertProfiles();
+  const now = START + 50 * DAY;
+  const near = now - 20 * DAY + 5000;
+  await insertEvents(MINE, [
+    { event: 'a', user: 'u', at: near - START },
+    { event: 'a', user: 'v', at: 45 * DAY },
+    { event: 'z', user: 'w', at: near - START - 2000 },
+  ]);
+  const one = openProcess();
+  const ask = AUDIENCES[0] ?? fail();
+  const countAt = async (moment: number) => {
+    clock.now = moment;
+    const answer = await answerOf(one, ask);
+    expect(answer).toEqual(await fresh(ask));
+    return [(answer as { count: number }).count, one.runs];
+  };
+  expect(await countAt(now)).toEqual([2, 1]);
+  // an event of another name leaves meanwhile
+  expect(await countAt(now + 4000)).toEqual([2, 1]);
+  // requests may be answered in another order than they came in
+  expect(await countAt(now + 3000)).toEqual([2, 1]);
+  expect(await countAt(now + 5000)).toEqual([2, 1]);
+  expect(await countAt(now + 5001)).toEqual([1, 2]);
+  expect(await countAt(now + 4000)).toEqual([2, 3]);
+  expect(await countAt(now + DAY)).toEqual([1, 4]);
 });
