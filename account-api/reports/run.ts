@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Merges } from '../../audiences/people-sql.ts';
 import { CLICKHOUSE_QUERY } from '../../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
+import { exceedsMemory } from '../../platform/clickhouse/query-limits.ts';
 import { inStep } from '../../platform/tracing/request-span.ts';
 import type { ReportRows } from './cache/cached-rows.ts';
 import {
@@ -11,7 +12,7 @@ import {
   trendsReads,
   type ReportReads,
 } from './cache/reads.ts';
-import { planningOf } from './planning.ts';
+import { planningOf, type Planning } from './planning.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
 import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
@@ -55,9 +56,9 @@ export interface ReportStatement {
   compiled: CompiledQuery;
   reads: ReportReads | undefined;
   signal: AbortSignal;
-}
   /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
   moment?: { asOf: number; key: unknown };
+}
 
 /** Runs the statement of a report, or knows its rows. */
 export type RowsOf = (statement: ReportStatement) => Promise<ReportRows>;
@@ -131,9 +132,33 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
   };
 }
 
+/**
+ * Shares of people (planning.ts) do not spill to disk: a report that exceeds its memory with them
+ * runs again without.
+ */
 export async function readReport(
   client: ClickHouseClient,
-  { compiled: { sql, params }, signal }: Pick<ReportStatement, 'compiled' | 'signal'>,
+  statement: Pick<ReportStatement, 'compiled' | 'signal'>,
+): Promise<ReportRows> {
+  const planning = planningOf(statement.compiled.sql);
+  try {
+    return await readPlanned(client, { ...statement, planning });
+  } catch (error) {
+    if (!exceedsMemory(error) || planning.enable_sharding_aggregator !== 1) throw error;
+    return readPlanned(client, {
+      ...statement,
+      planning: { ...planning, enable_sharding_aggregator: 0 },
+    });
+  }
+}
+
+async function readPlanned(
+  client: ClickHouseClient,
+  {
+    compiled: { sql, params },
+    planning,
+    signal,
+  }: Pick<ReportStatement, 'compiled' | 'signal'> & { planning: Planning },
 ): Promise<ReportRows> {
   const { data, statistics } = await inStep(CLICKHOUSE_QUERY, async () => {
     const result = await client.query({
@@ -142,7 +167,7 @@ export async function readReport(
       format: 'JSON',
       use_multipart_params_auto: true,
       clickhouse_settings: {
-        ...planningOf(sql),
+        ...planning,
         output_format_json_quote_64bit_integers: 0,
         cancel_http_readonly_queries_on_client_close: 1,
         max_execution_time: MAX_SECONDS,

@@ -1,7 +1,7 @@
 import type { Merges } from '../../../audiences/people-sql.ts';
 import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { funnelPeople } from '../funnel/compile.ts';
-import { membersOf } from '../retention/members-sql.ts';
+import { retentionMembers } from '../retention/first-time-sql.ts';
 import { periodsOf } from '../retention/periods.ts';
 import { pathsByPerson } from '../paths/compile.ts';
 import { matchedEvents } from '../trends/compile.ts';
@@ -53,7 +53,7 @@ function hashesOf({ asked, ...options }: PeopleOptions & { params: SqlParams }):
     }
     case 'retention': {
       const { request, cohort, period } = asked;
-      const members = membersOf({ request, ...options, periods: periodsOf(request) });
+      const members = retentionMembers({ request, ...options, periods: periodsOf(request) });
       const isBack = period === undefined ? 'true' : `bitTest(pattern, ${period})`;
       return `SELECT person FROM (${members}) WHERE cohort = ${cohort} AND ${isBack}`;
     }

@@ -1,7 +1,8 @@
 import type { Merges } from '../../../audiences/people-sql.ts';
 import { nestedSelects, SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { BUCKET_ORDER, bucketSql, joinTrait } from '../breakdown-sql.ts';
-import { membersOf, type RetentionSqlContext } from './members-sql.ts';
+import { retentionMembers } from './first-time-sql.ts';
+import type { RetentionSqlContext } from './members-sql.ts';
 import { periodsOf } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
@@ -15,7 +16,7 @@ export function compileRetention(options: {
   const params = new SqlParams();
   const context: RetentionSqlContext = { ...options, params, periods: periodsOf(request) };
   const members = joinTrait(context, {
-    rows: membersOf(context),
+    rows: retentionMembers(context),
     columns: 'cohort, pattern, trait AS value',
   });
   // members with the same cohort and the same pattern of returns are counted together before the

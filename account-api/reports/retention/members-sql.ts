@@ -19,9 +19,9 @@ const PERIOD_BITS = 4095;
 
 const isStart = (key: string): string => `bitTest(${key}, 0)`;
 const isReturn = (key: string): string => `bitTest(${key}, 1)`;
-const periodOf = (key: string): string =>
+export const periodOf = (key: string): string =>
   `bitAnd(bitShiftRight(${key}, ${PERIOD_SHIFT}), ${PERIOD_BITS})`;
-const timeOf = (key: string): string => `bitShiftRight(${key}, ${TIME_SHIFT})`;
+export const timeOf = (key: string): string => `bitShiftRight(${key}, ${TIME_SHIFT})`;
 
 export interface RetentionSqlContext {
   request: RetentionRequest;
@@ -35,16 +35,19 @@ export interface RetentionSqlContext {
  * Whether it matters which of several simultaneous start events is the first: for its value, and
  * where only some of them are returns themselves.
  */
-function needsTieBreakers(request: RetentionRequest): boolean {
-  const isSame = JSON.stringify(request.start) === JSON.stringify(request.return);
-  return hasEventValue(request) || (mayShare(request.start, request.return) && !isSame);
+export function needsTieBreakers(request: RetentionRequest): boolean {
+  return (
+    hasEventValue(request) || (mayShare(request.start, request.return) && !isSameEvent(request))
+  );
 }
 
-/**
- * SELECT of one row per person with the elements of their starts and returns: `es`, sorted; tuples
- * (key, tie breakers…, value?) where ties matter.
- */
-function eventArraysByPerson(context: RetentionSqlContext): string {
+/** Every start is a return too, and the other way round. */
+export function isSameEvent(request: RetentionRequest): boolean {
+  return JSON.stringify(request.start) === JSON.stringify(request.return);
+}
+
+/** SELECT of starts and returns: `person`, `is_start`, `is_return`, `key`, and what ties need. */
+export function eventRows(context: RetentionSqlContext): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
   const filterContext: FilterSqlContext = { params, accountId, person };
@@ -75,7 +78,16 @@ function eventArraysByPerson(context: RetentionSqlContext): string {
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
     '(is_start OR is_return)',
   ];
-  const rows = `SELECT ${columns.join(', ')} FROM ${source} WHERE ${where.join(' AND ')}`;
+  return `SELECT ${columns.join(', ')} FROM ${source} WHERE ${where.join(' AND ')}`;
+}
+
+/**
+ * SELECT of one row per person with the elements of their starts and returns: `es`, sorted; tuples
+ * (key, tie breakers…, value?) where ties matter.
+ */
+function eventArraysByPerson(context: RetentionSqlContext): string {
+  const { request } = context;
+  const rows = eventRows(context);
   const placed = `arraySort(e -> (${timeOf('e.1')}, e.2, e.3, e.4, e.5), groupArray((key, ${TIE_BREAKERS}${hasEventValue(request) ? ', value' : ''})))`;
   return `SELECT person, ${needsTieBreakers(request) ? placed : 'arraySort(groupArray(key))'} AS es FROM (${rows}) GROUP BY person HAVING max(is_start)`;
 }

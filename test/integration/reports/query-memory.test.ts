@@ -6,6 +6,7 @@ import { settings as managementSettings } from '../../../management-api/config.t
 import { connectQueries } from '../../../account-api/queries.ts';
 import { connectJobClients } from '../../../management-api/job-clients.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { readReport } from '../../../account-api/reports/run.ts';
 import { killOnAbort, killQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
 import { limitedClient } from '../../../platform/clickhouse/limited-client.ts';
 import { exceedsMemory, queryLimits } from '../../../platform/clickhouse/query-limits.ts';
@@ -87,6 +88,24 @@ describe.each([
     expect(await ask(client, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     expect(inserts).toBeGreaterThan(0);
   });
+});
+
+it('a report whose people exceed the memory in shares is answered with their groups on disk', async () => {
+  const byPerson = (people: number) =>
+    `SELECT count() AS n, 'shares' AS marker FROM (SELECT intHash64(number % ${people}) AS person, groupArray(number) AS es FROM numbers_mt(2 * ${people}) GROUP BY person)`;
+  const limits = () =>
+    Promise.resolve({
+      ...{ max_memory_usage: '120000000', max_bytes_before_external_group_by: '30000000' },
+      max_threads: 2,
+    });
+  const client = limitedClient(connect(server.url), { limits, priority: 1 });
+  const read = (people: number) =>
+    readReport(client, {
+      compiled: { sql: byPerson(people), params: {} },
+      signal: AbortSignal.timeout(60_000),
+    });
+  expect((await read(1000)).rows).toEqual([{ n: 1000, marker: 'shares' }]);
+  expect((await read(1_500_000)).rows).toEqual([{ n: 1_500_000, marker: 'shares' }]);
 });
 
 it('an aborted query is killed although all sockets of reports are in use', async () => {
