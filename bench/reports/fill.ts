@@ -33,6 +33,10 @@ const CHUNK = 2_000_000;
 const CHECKOUT = join(import.meta.dirname, '../..');
 const LIVE = [
   'events/ddl/0001_events.sql',
+  'events/ddl/0020_merge_more_parts_at_once.sql',
+  'events/ddl/0021_trace.sql',
+  'events/ddl/0025_message_ids.sql',
+  'events/ddl/0080_recompress.sql',
   'profiles/ddl/0003_profiles.sql',
   'identities/ddl/0004_identities_flat.sql',
   'profiles/ddl/0005_people.sql',

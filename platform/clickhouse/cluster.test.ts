@@ -18,9 +18,12 @@ describe('a statement for a cluster', () => {
     ]);
   });
 
-  it('changes the settings of the replicated table', () => {
+  it('changes settings and TTL of the replicated table', () => {
     expect(adaptToCluster('ALTER TABLE t MODIFY SETTING x = 1', cluster)).toEqual([
       "ALTER TABLE t_local ON CLUSTER 'c' MODIFY SETTING x = 1",
+    ]);
+    expect(adaptToCluster('ALTER TABLE t MODIFY TTL d + 1 DELETE', cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MODIFY TTL d + 1 DELETE",
     ]);
   });
 

@@ -12,6 +12,8 @@ export interface TestDatabase {
   name: string;
   client: ClickHouseClient;
   insert: (table: string, values: Record<string, unknown>[]) => Promise<void>;
+  /** Runs further files of the live schema. */
+  migrate: (ddl: readonly string[]) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -45,11 +47,17 @@ export async function openTestDatabase(
       input_format_skip_unknown_fields: 1,
     },
   });
-  const live = ddl.flatMap((file) => splitStatements(readFileSync(join(CHECKOUT, file), 'utf8')));
-  for (const query of [...live, ...tables]) await client.command({ query });
+  const migrate = async (files: readonly string[]): Promise<void> => {
+    for (const file of files)
+      for (const query of splitStatements(readFileSync(join(CHECKOUT, file), 'utf8')))
+        await client.command({ query });
+  };
+  await migrate(ddl);
+  for (const query of tables) await client.command({ query });
   return {
     name: database,
     client,
+    migrate,
     async insert(table, values) {
       if (values.length > 0) await client.insert({ table, values, format: 'JSONEachRow' });
     },
