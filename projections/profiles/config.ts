@@ -28,7 +28,7 @@ export const settings = defineSettings({
     doc: 'Limit of bytes of the profiles that are loaded from ClickHouse at once; a fold whose people exceed it is done in parts.',
   }),
   PROFILES_INTERVAL: setting.duration({
-    default: 1000,
+    default: 5000,
     doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later.',
   }),
   PROFILES_CHECK_HOUR: setting.integer({

@@ -130,6 +130,8 @@ async function withStack(
     HTTP_ADDR: base['HTTP_ADDR'] ?? 'localhost:0',
     PUBLIC_API_ADDR: base['PUBLIC_API_ADDR'] ?? 'localhost:0',
     PANEL_ADDR: base['PANEL_ADDR'] ?? 'localhost:0',
+    // tests send a person's events one after the other, and wait for the profile after each
+    PROFILES_INTERVAL: base['PROFILES_INTERVAL'] ?? '1s',
   };
   const home = homeOf({ checkout: context.checkout, env });
   let counts = failure('the stack of the tests did not start');
