@@ -1,3 +1,4 @@
+import { sinceSql } from '../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../platform/clickhouse/kept-events.ts';
 import type { Test } from './conditions/condition.ts';
 import { matchesTest } from './conditions/predicate.ts';
@@ -46,6 +47,7 @@ export function compileAudience(audience: Audience, context: CompileContext): st
       const { days, of, value } = METRIC_SQL[audience.name];
       return countedSql(
         {
+          // without the day: two hundred of these would not fit into a statement
           rows: `timestamp >= ${params.instant(context.now - days * DAY)} AND ${of}`,
           value,
           test: audience.test,
@@ -86,7 +88,7 @@ function eventSql(
 ): string {
   const { params, accountId, now } = context;
   const rows = [`event = ${params.text(event)}`];
-  if (withinDays !== undefined) rows.push(`timestamp >= ${params.instant(now - withinDays * DAY)}`);
+  if (withinDays !== undefined) rows.push(sinceSql(now - withinDays * DAY, params));
   if (where.length > 0)
     rows.push(filtersSql(where, { params, accountId, person: personOf(context) }));
   return countedSql(

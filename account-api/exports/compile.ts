@@ -1,3 +1,4 @@
+import { beforeSql, sinceSql } from '../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../platform/clickhouse/kept-events.ts';
 import { KEPT_MESSAGES } from '../../platform/clickhouse/kept-messages.ts';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
@@ -80,8 +81,8 @@ export function compileExport(
   if (kind === 'messages')
     return file(MESSAGE_COLUMNS, `messages FINAL WHERE ${messagesWhere(spec, context)}`);
   const where = [account, KEPT_EVENTS];
-  if (spec.from !== undefined) where.push(`timestamp >= ${params.instant(spec.from)}`);
-  if (spec.to !== undefined) where.push(`timestamp < ${params.instant(spec.to)}`);
+  if (spec.from !== undefined) where.push(sinceSql(spec.from, params));
+  if (spec.to !== undefined) where.push(beforeSql(spec.to, params));
   if (spec.events) where.push(params.isTextIn('event', spec.events));
   return file(
     [...EVENT_COLUMNS, 'properties', 'property_numbers'],

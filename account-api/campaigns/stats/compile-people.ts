@@ -1,5 +1,6 @@
 import { mergedSql, peopleSql, type Merges } from '../../../audiences/people-sql.ts';
 import { isPlatformEvent } from '../../../events/event-name.ts';
+import { sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { KEPT_MESSAGES } from '../../../platform/clickhouse/kept-messages.ts';
 import { nestedSelects, SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
@@ -188,7 +189,7 @@ class Statement {
     const known = `SELECT sipHash64(message_id) FROM ${source} WHERE ${this.#wanted(person)} AND status = 'sent'`;
     const events = `SELECT sipHash64(source_message_id) AS touched_id, event = 'message_clicked' AS is_click, toUnixTimestamp64Milli(timestamp) AS at FROM events
       WHERE ${this.#account} AND ${KEPT_EVENTS} AND (event = 'message_clicked' OR event = 'message_opened' AND source = 'platform') AND NOT is_bot AND source_message_id != ''
-        AND timestamp >= ${this.#params.instant(Math.max(0, from))}`;
+        AND ${sinceSql(from, this.#params)}`;
     const late = `SELECT sipHash64(message_id) AS touched_id, 0 AS is_click, toUnixTimestamp64Milli(opened_by_person_at) AS at FROM message_opens WHERE ${this.#account} AND ${this.#campaigns}`;
     return `SELECT touched_id, minIf(at, NOT is_click) AS open_at, arrayMap(c -> -c, groupArraySortedIf(${MAX_CLICKS})(-at, is_click)) AS click_times FROM (${events} UNION ALL ${late}) WHERE touched_id IN (${known}) GROUP BY touched_id`;
   }
@@ -213,6 +214,6 @@ class Statement {
     const to = this.#people('messages');
     const recipients = `SELECT ${to.person} FROM ${to.source} WHERE ${this.#messages} AND ${this.#campaign} AND ${this.#inPart(to.person)}`;
     return `${this.#account} AND ${KEPT_EVENTS} AND event IN ${names} AND NOT is_bot AND (source = 'platform' OR event NOT IN ${platform})
-      AND timestamp >= ${this.#params.instant(Math.max(0, from))} AND timestamp <= ${this.#params.instant(Math.max(0, ...ends))} AND ${person} IN (${recipients})`;
+      AND ${sinceSql(from, this.#params)} AND ${untilSql(Math.max(0, ...ends), this.#params)} AND ${person} IN (${recipients})`;
   }
 }

@@ -1,4 +1,5 @@
 import { MAX_RETENTION_DAYS } from '../../../events/retention.ts';
+import { beforeSql, sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
 import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import type { ReportReads } from './reads.ts';
 
@@ -78,7 +79,7 @@ export function compileState({
   const [from, to] = [monthOf(reads.from), monthOf(reads.to)].map((month) => params.text(month));
   const oneOf = (names: readonly string[] | undefined): string =>
     names === undefined ? '' : ` AND event IN ${params.bind('Array(String)', [...new Set(names)])}`;
-  const range = `timestamp >= ${params.instant(Math.max(0, reads.from))} AND timestamp <= ${params.instant(Math.max(0, reads.to))}`;
+  const range = `${sinceSql(reads.from, params)} AND ${untilSql(reads.to, params)}`;
   const rows = [
     TABLES,
     `SELECT 'part', name, '' FROM system.parts WHERE ${OWN} AND table = 'events' AND active AND partition_id BETWEEN ${from} AND ${to}`,
@@ -101,11 +102,9 @@ export function compileState({
       : []),
     ...(reads.windows ?? []).flatMap(({ days, events }) => {
       if (!between || between.from === between.to) return [];
-      const [first, next] = [between.from, between.to].map((moment) =>
-        params.instant(Math.max(0, moment - days * DAY)),
-      );
+      const left = `${sinceSql(between.from - days * DAY, params)} AND ${beforeSql(between.to - days * DAY, params)}`;
       return [
-        `SELECT 'left', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(events)} AND timestamp >= ${first} AND timestamp < ${next} LIMIT 1)`,
+        `SELECT 'left', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(events)} AND ${left} LIMIT 1)`,
       ];
     }),
   ];

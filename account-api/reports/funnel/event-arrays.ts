@@ -1,3 +1,4 @@
+import { sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
 import type { EventSelector } from '../../../audiences/conditions/condition.ts';
@@ -70,8 +71,8 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
   const where = [
     `account_id = ${params.whole(accountId)}`,
     KEPT_EVENTS,
-    `timestamp >= ${params.instant(from)}`,
-    `timestamp <= ${params.instant(request.range.to + request.windowMs)}`,
+    sinceSql(from, params),
+    untilSql(request.range.to + request.windowMs, params),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
   ];

@@ -1,5 +1,6 @@
 import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
 import { peopleSql, type Merges } from '../../../audiences/people-sql.ts';
+import { sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import {
   nestedSelects,
@@ -75,8 +76,8 @@ export function pathsByPerson({
     KEPT_EVENTS,
     "type IN ('track', 'page', 'screen')",
     "source != 'platform'",
-    `timestamp >= ${params.instant(Math.max(0, from))}`,
-    `timestamp <= ${params.instant(Math.max(0, to))}`,
+    sinceSql(from, params),
+    untilSql(to, params),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, context)] : []),
   ];

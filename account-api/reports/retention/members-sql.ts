@@ -1,3 +1,4 @@
+import { beforeSql, sinceSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
 import type { EventSelector } from '../../../audiences/conditions/condition.ts';
@@ -72,8 +73,8 @@ export function eventRows(context: RetentionSqlContext): string {
     `account_id = ${params.whole(accountId)}`,
     KEPT_EVENTS,
     `event IN ${params.bind('Array(String)', [...new Set([request.start.event, request.return.event])])}`,
-    `timestamp < ${params.instant(end)}`,
-    ...(request.mode === 'recurring' ? [since] : []),
+    beforeSql(end, params),
+    ...(request.mode === 'recurring' ? [sinceSql(begin, params)] : []),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
     '(is_start OR is_return)',

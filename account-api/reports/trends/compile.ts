@@ -1,5 +1,6 @@
 import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
 import { peopleSql, type Merges } from '../../../audiences/people-sql.ts';
+import { beforeSql, sinceSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { nestedSelects, SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { BUCKET_ORDER, bucketSql, eventValueSql, joinTrait } from '../breakdown-sql.ts';
@@ -88,8 +89,8 @@ function eventsWhere(
   return [
     `account_id = ${params.whole(accountId)}`,
     KEPT_EVENTS,
-    `timestamp >= ${params.instant(Math.max(0, starts[0] ?? 0))}`,
-    `timestamp < ${params.instant(Math.max(0, starts.at(-1) ?? 0))}`,
+    sinceSql(starts[0] ?? 0, params),
+    beforeSql(starts.at(-1) ?? 0, params),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
   ];

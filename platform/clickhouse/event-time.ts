@@ -1,0 +1,27 @@
+import type { SqlParams } from './sql.ts';
+
+const DAY = 86_400_000;
+/** ClickHouse's type Date has no days before 1970, and none long after this. */
+const DAYS_UNTIL = Date.UTC(2100, 0, 1);
+
+/**
+ * Conditions on the time of events, epoch milliseconds. `events` is ordered by the day of an event,
+ * then by its person: without a condition on the day itself ClickHouse reads the whole month.
+ */
+export function sinceSql(time: number, params: SqlParams): string {
+  return `timestamp >= ${params.instant(Math.max(0, time))}${daySql('>=', time, params)}`;
+}
+
+export function untilSql(time: number, params: SqlParams): string {
+  return `timestamp <= ${params.instant(Math.max(0, time))}${daySql('<=', time, params)}`;
+}
+
+export function beforeSql(time: number, params: SqlParams): string {
+  return `timestamp < ${params.instant(Math.max(0, time))}${daySql('<=', time, params)}`;
+}
+
+function daySql(compare: '>=' | '<=', time: number, params: SqlParams): string {
+  if (time <= 0 || time >= DAYS_UNTIL) return '';
+  // toDate() takes a small number as a day since 1970; statements have 128 KiB at most
+  return ` AND toDate(timestamp) ${compare} toDate(${params.whole(Math.floor(time / DAY))})`;
+}
