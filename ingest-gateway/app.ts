@@ -120,6 +120,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     spooled: () => spool.events.total,
     refused: () => spool.quarantine.countRefused(),
     onRead: layout.onRead,
+    onEpochs: (epochs) => gateway.claims.follow(epochs),
     counts: () => countedPartitions(gateway.publisher),
   });
   onShutdown('layout', () => follower.close());

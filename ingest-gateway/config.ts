@@ -39,6 +39,10 @@ export const settings = defineSettings({
     default: 0,
     doc: 'How long a claim is pending while its event is published; 0: claims are written after events are durable, at half the cost and with the same rows (docs/deduplication.md).',
   }),
+  RECENT_IDS_MAX_BYTES: setting.bytes({
+    default: 64 * MIB,
+    doc: 'Memory for the message ids of SDK events that this process made durable; they are what it reports as duplicates, 16 to 43 bytes each. One account takes a quarter at most. 0, or CLAIM_PENDING: Redis is asked about each event instead, at 10 µs of its CPU, and duplicates that other gateways know are reported too.',
+  }),
   EVENTS_PARTITIONS: topicSettings.EVENTS_PARTITIONS,
   HTTP_ADDR: setting.address({
     default: { host: 'localhost', port: 8080 },

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
+import { LocalClaims } from '../platform/claims/local-claims.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
 import type { Log } from '../platform/log.ts';
 import { IngestService } from '../ingest/accept.ts';
@@ -53,7 +54,8 @@ export interface GatewayOptions {
     | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
   > &
     Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
-    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH' | 'PUSH_ENABLED'>;
+    Pick<Config, 'MAX_CONNECTIONS' | 'FAST_PATH' | 'PUSH_ENABLED'> &
+    Pick<Config, 'DEDUPE_TTL' | 'CLAIM_PENDING' | 'RECENT_IDS_MAX_BYTES'>;
   log: Log;
   version: string;
   spool: Spool;
@@ -86,6 +88,7 @@ export interface GatewayOptions {
 
 export interface Gateway {
   host: FastifyInstance;
+  claims: LocalClaims;
   publisher: Publisher;
   gate: HoldGate;
   /** What the host serves. */
@@ -99,7 +102,7 @@ export interface Gateway {
 
 /** Assembles the gateway; it listens once `host.listen` is called. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, log, spool, claims } = options;
+  const { config, log, spool, claims: batcher } = options;
   const metrics = new GatewayMetrics();
   const publisher = new Publisher({
     spool,
@@ -141,6 +144,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     cacheFor: config.WRITE_KEY_CACHE,
     now: monotonic,
     onUnreachable: unreachable,
+  });
+  const claims = new LocalClaims({
+    batcher,
+    dedupeTtl: config.DEDUPE_TTL,
+    maxBytes: config.CLAIM_PENDING > 0 ? 0 : config.RECENT_IDS_MAX_BYTES,
   });
   const admitBalance = balanceAdmission();
   const writer = new EventWriter({
@@ -242,12 +250,25 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   for (const reading of gatewayReadings({
     spoolFolder: config.SPOOL_DIR,
-    ...{ spool, publisher, claims, keys, events, budget, connections, decider, topics, gate },
+    ...{
+      spool,
+      publisher,
+      batcher,
+      claims,
+      keys,
+      events,
+      budget,
+      connections,
+      decider,
+      topics,
+      gate,
+    },
     ...{ opens: tracking.opens, optOuts: tracking.optOuts },
   }))
     metrics.read(reading);
   return {
     host,
+    claims,
     publisher,
     gate,
     routes: [...routes, ...more],
@@ -267,7 +288,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       await Promise.all([publisher.close(ms / 4), ...deferred]);
       await decider.close();
       await spool.close();
-      await claims.close();
+      await batcher.close();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { ClaimId } from '../events/claims/claim-id.ts';
 import type { ClaimVerdict } from '../events/claims/verdict.ts';
+import type { ClaimingRequest } from '../platform/claims/local-claims.ts';
 import type { DecidedEvents } from '../events/validate.ts';
 import type { Delivery, OutcomeCount, SdkBalance } from '../schemas/records.ts';
 import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh-events.ts';
@@ -11,7 +12,7 @@ import { currentSpan } from '../platform/tracing/request-span.ts';
 import type { RequestFacts } from './request.ts';
 import { tracePublish } from './trace-publish.ts';
 
-/** Claims of one request; see platform/claims/claim-batcher.ts. */
+/** Claims of one request; see platform/claims/local-claims.ts. */
 interface Claimed {
   readonly ids: readonly ClaimId[];
   readonly verdicts: readonly ClaimVerdict[];
@@ -20,7 +21,7 @@ interface Claimed {
 export interface WriterPorts<C extends Claimed> {
   /** Undefined where nothing is deduplicated. */
   claims?: {
-    claim(ids: readonly ClaimId[], at: number): Promise<C>;
+    claim(ids: readonly ClaimId[], request: ClaimingRequest): C | Promise<C>;
     confirm(claimed: C, positions?: readonly number[]): void;
     release(claimed: C, positions?: readonly number[]): Promise<void>;
   };
@@ -81,7 +82,8 @@ export class EventWriter<C extends Claimed = Claimed> {
     const { claims } = ports;
     const { request, decided, events } = input;
     const ids = claims ? claimIds(request.principal.accountId, events) : [];
-    const claimed = ids.length > 0 ? await claims?.claim(ids, request.receivedAt) : undefined;
+    const claiming = ids.length > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
+    const claimed = claiming instanceof Promise ? await claiming : claiming;
     const fresh: FreshEvents = claimed
       ? freshEvents(events, claimed.verdicts)
       : { events, duplicates: 0, claims: undefined };
@@ -182,4 +184,12 @@ export class EventWriter<C extends Claimed = Claimed> {
       outcomes: second,
     }));
   }
+}
+
+/**
+ * SDKs may get fewer: `duplicates` is optional (ingest 2.6). A platform's delivery that
+ * repeats an event is not counted in its connection (ingest 4.6).
+ */
+function claimingRequest({ principal, receivedAt, source }: RequestFacts): ClaimingRequest {
+  return { account: principal.accountId, receivedAt, isExact: source !== 'sdk' };
 }

@@ -20,6 +20,8 @@ interface FollowOptions {
   refused: () => Promise<number>;
   /** The layout that is followed now; resolves when it is stored for the next process. */
   onRead: (layout: LogLayout) => Promise<void>;
+  /** How many epochs of the log have begun, at each poll; undefined: that cannot be read. */
+  onEpochs: (epochs: number | undefined) => void;
   /** Partitions that Kafka has, by topic; empty while it is unreachable. */
   counts: () => Promise<ReadonlyMap<string, number>>;
 }
@@ -72,6 +74,7 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       // began before it is read.
       await register();
       const layout = await readLayoutAndErasures(database);
+      options.onEpochs(layout?.epochs);
       if (!layout) return;
       const before = gate.phase;
       await options.onRead(layout);
@@ -79,6 +82,7 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       if (gate.phase !== before) await register();
       if (polls++ % COMPARE_EVERY === 0) await compare(layout);
     } catch (error) {
+      options.onEpochs(undefined);
       log.debug({ err: error }, 'the layout of the log cannot be read');
     }
   };

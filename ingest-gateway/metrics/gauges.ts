@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { ClaimBatcher } from '../../platform/claims/claim-batcher.ts';
+import type { LocalClaims } from '../../platform/claims/local-claims.ts';
 import type { BodyDecider } from '../../ingest/body-decider.ts';
 import type { WriteKeys } from '../auth/write-keys.ts';
 import type { BodyBudget } from '../http/body.ts';
@@ -20,7 +21,8 @@ interface Components {
   spoolFolder: string;
   spool: Spool;
   publisher: Publisher;
-  claims: ClaimBatcher;
+  batcher: ClaimBatcher;
+  claims: LocalClaims;
   keys: WriteKeys;
   events: EventServer;
   budget: BodyBudget;
@@ -52,6 +54,7 @@ export function gatewayReadings({
   spoolFolder,
   spool,
   publisher,
+  batcher,
   claims,
   keys,
   events,
@@ -168,14 +171,21 @@ export function gatewayReadings({
     gauge(
       'claims_available',
       '1 while Redis answers claims; otherwise events are published without claims.',
-      () => (claims.available ? 1 : 0),
+      () => (batcher.available ? 1 : 0),
     ),
     counter(
       'claims_total',
-      'Message-id claims by action.',
+      'Message-id claims in Redis by action.',
+      () => Object.entries(batcher.counters),
+      'action',
+    ),
+    counter(
+      'recent_ids_total',
+      'Message ids that were looked up among the recent ones of this process, how many it knew, and how often all were forgotten because the log changed or PostgreSQL could not say so.',
       () => Object.entries(claims.counters),
       'action',
     ),
+    gauge('recent_ids_bytes', 'Memory of the recent message ids.', () => claims.bytes),
     gauge('write_keys_cached', 'Cached write keys, valid or not.', () => keys.size),
     gauge('requests_in_flight', 'Requests in progress.', () => events.active),
     counter(

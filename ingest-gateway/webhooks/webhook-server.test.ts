@@ -62,7 +62,7 @@ function connected(changes: Partial<Connection> = {}): Connection {
 
 const writer = new EventWriter({
   claims: {
-    claim: (ids: readonly ClaimId[], receivedAt: number) =>
+    claim: (ids: readonly ClaimId[], { receivedAt }: { receivedAt: number }) =>
       Promise.resolve({
         ids,
         receivedAt,

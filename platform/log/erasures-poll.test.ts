@@ -15,7 +15,7 @@ let loads: number;
 let process: typeof Recent & typeof Poll;
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0001', '0025', '0029', '0045']);
+  postgres = await migratedDatabase(['0001', '0024', '0025', '0029', '0045']);
   await postgres.database.query(
     'INSERT INTO log_layout (partitions, created, history) VALUES (6, 6, $1)',
     ['[{"generation":1,"partitions":6,"epoch":0}]'],

@@ -6,8 +6,14 @@ let last: { layout: LogLayout; at: number } | undefined;
 /** When it last found that no erasure is in progress. */
 let foundAt = Number.NEGATIVE_INFINITY;
 
-const READ = `SELECT ${LAYOUT_COLUMNS}, EXISTS (SELECT 1 FROM erasures WHERE state <> 'rewritten') AS has_erasures
+const READ = `SELECT ${LAYOUT_COLUMNS}, EXISTS (SELECT 1 FROM erasures WHERE state <> 'rewritten') AS has_erasures,
+    (SELECT count(*)::int FROM log_epochs) AS epochs
   FROM log_layout`;
+
+/** The layout, and how many epochs have begun in any topic: their number never becomes lower. */
+export interface ReadLayout extends LogLayout {
+  epochs: number;
+}
 
 /**
  * The recorded layout, as readLayout() answers it, and beside it whether erasures are in progress:
@@ -16,15 +22,18 @@ const READ = `SELECT ${LAYOUT_COLUMNS}, EXISTS (SELECT 1 FROM erasures WHERE sta
  */
 export async function readLayoutAndErasures(
   database: Pick<Database, 'query'>,
-): Promise<LogLayout | undefined> {
+): Promise<ReadLayout | undefined> {
   const at = performance.now();
-  const { rows } = await database.query<LayoutRow & { has_erasures: boolean }>(READ);
+  const { rows } = await database.query<LayoutRow & { has_erasures: boolean; epochs: number }>(
+    READ,
+  );
   const [row] = rows;
   if (!row) return undefined;
-  const { has_erasures: areThere, ...layout } = row;
+  const { has_erasures: areThere, epochs, ...rest } = row;
   foundAt = areThere ? Number.NEGATIVE_INFINITY : at;
-  last = { layout: layoutOf(layout), at };
-  return last.layout;
+  const layout = layoutOf(rest);
+  last = { layout, at };
+  return { ...layout, epochs };
 }
 
 /** The layout, when this process read it less than `ms` ago for whatever purpose. */

@@ -1,0 +1,102 @@
+import type { ClaimId } from '../../events/claims/claim-id.ts';
+import { RecentIds } from '../../events/claims/recent-ids.ts';
+import { isDuplicate, markRepeats, type ClaimVerdict } from '../../events/claims/verdict.ts';
+import type { ClaimBatcher, ClaimedIds } from './claim-batcher.ts';
+
+/** Whose events the ids are of, and when they were received, Unix ms. */
+export interface ClaimingRequest {
+  readonly account: number;
+  readonly receivedAt: number;
+  /** Duplicates that only another process knows are reported as well: Redis is asked. */
+  readonly isExact: boolean;
+}
+
+/** `account`: the ids were not claimed in Redis. */
+export interface GatewayClaimed extends ClaimedIds {
+  readonly account?: number;
+}
+
+interface LocalClaimsOptions {
+  batcher: Pick<ClaimBatcher, 'claim' | 'confirm' | 'release'>;
+  /** DEDUPE_TTL in ms. */
+  dedupeTtl: number;
+  /** RECENT_IDS_MAX_BYTES; 0: every id is claimed in Redis. */
+  maxBytes: number;
+}
+
+const ONE_CLAIMED: readonly ClaimVerdict[] = ['claimed'];
+
+/**
+ * The claims of a gateway. They are advisory, because the normaliser decides
+ * (docs/deduplication.md): so the ids that this process made durable itself answer without a round
+ * trip, and what is not among them is published. Only requests that must report every duplicate ask
+ * Redis.
+ */
+export class LocalClaims {
+  readonly #batcher: LocalClaimsOptions['batcher'];
+  readonly #recent: RecentIds | undefined;
+  /** The log did not go back since the ids were stored, as far as anybody knows. */
+  #epochs: number | undefined;
+  readonly counters = { ids: 0, known: 0, forgotten: 0 };
+
+  constructor({ batcher, dedupeTtl, maxBytes }: LocalClaimsOptions) {
+    this.#batcher = batcher;
+    if (maxBytes > 0) this.#recent = new RecentIds({ maxBytes, windowMs: dedupeTtl });
+  }
+
+  /** Bytes of the ids. */
+  get bytes(): number {
+    return this.#recent?.bytes ?? 0;
+  }
+
+  claim(
+    ids: readonly ClaimId[],
+    request: ClaimingRequest,
+  ): GatewayClaimed | Promise<GatewayClaimed> {
+    const { account, receivedAt, isExact } = request;
+    const recent = this.#recent;
+    if (!recent || isExact) return this.#batcher.claim(ids, receivedAt);
+    this.counters.ids += ids.length;
+    let verdicts = ONE_CLAIMED;
+    const [first] = ids;
+    if (ids.length !== 1 || (first !== undefined && recent.has(account, first, receivedAt))) {
+      const found = ids.map((id): ClaimVerdict =>
+        recent.has(account, id, receivedAt) ? 'durable' : 'claimed',
+      );
+      verdicts = ids.length > 1 ? markRepeats(ids, found) : found;
+      for (const verdict of verdicts) if (isDuplicate(verdict)) this.counters.known++;
+    }
+    return { ids, receivedAt, token: null, verdicts, account };
+  }
+
+  /** The events are durable. */
+  confirm(claimed: GatewayClaimed, positions?: readonly number[]): void {
+    const { account, ids, receivedAt } = claimed;
+    if (account === undefined) return this.#batcher.confirm(claimed, positions);
+    const count = positions?.length ?? ids.length;
+    for (let at = 0; at < count; at++) {
+      const id = ids[positions ? (positions[at] ?? -1) : at];
+      if (id !== undefined) this.#recent?.add(account, id, receivedAt);
+    }
+  }
+
+  /** The events are not durable: they are no duplicates when they are sent again. */
+  release(claimed: GatewayClaimed, positions?: readonly number[]): Promise<void> {
+    return claimed.account === undefined
+      ? this.#batcher.release(claimed, positions)
+      : Promise.resolve();
+  }
+
+  /**
+   * What the log lost is no duplicate when it is sent again: a number of epochs that is not the
+   * last one forgets all ids.
+   * @param epochs how many epochs of the log have begun; undefined: nobody knows
+   */
+  follow(epochs: number | undefined): void {
+    if (epochs !== undefined && epochs === this.#epochs) return;
+    this.#epochs = epochs;
+    if (this.bytes === 0) return;
+    this.#recent?.clear();
+    this.counters.forgotten++;
+  }
+}
