@@ -13,16 +13,19 @@ export interface ListedSession extends Session {
   id: string;
 }
 
-/** Sessions in Redis, with an index of each member's. All methods reject when Redis does. */
+/**
+ * Sessions in Redis, with an index of each member's. All methods reject when Redis does. Each
+ * command has one key: on a Redis Cluster those of a member's sessions are in different slots.
+ */
 export function sessionStore(
-  redis: Pick<Redis, 'set' | 'get' | 'mget' | 'pexpire' | 'del' | 'zadd' | 'zrange' | 'zrem'>,
+  redis: Pick<Redis, 'set' | 'get' | 'pexpire' | 'del' | 'zadd' | 'zrange' | 'zrem'>,
   times: SessionTimes,
 ) {
   /** Ends the oldest sessions above the maximum. */
   const endOldest = async (index: string): Promise<void> => {
     const ids = await redis.zrange(index, '0', String(-MAX_SESSIONS - 1));
     if (ids.length === 0) return;
-    await redis.del(...ids.map(keyOf));
+    await Promise.all(ids.map((id) => redis.del(keyOf(id))));
     await redis.zrem(index, ...ids);
   };
   return {
@@ -61,7 +64,7 @@ export function sessionStore(
       const index = indexOf(memberId);
       const ids = await redis.zrange(index, '0', '-1');
       if (ids.length === 0) return [];
-      const texts = await redis.mget(...ids.map(keyOf));
+      const texts = await Promise.all(ids.map((id) => redis.get(keyOf(id))));
       const found = ids.map((id, at) => ({ id, session: readSession(texts[at] ?? '') }));
       const ended = found.flatMap(({ id, session }) => (session ? [] : [id]));
       if (ended.length > 0) await redis.zrem(index, ...ended);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimId } from './claim-id.ts';
 import type { ClaimId } from './claim-id.ts';
 import { fromClaimTime } from './claim-time.ts';
-import { ConfirmBuffer } from './confirm-buffer.ts';
+import { ConfirmBuffer, packConfirms } from './confirm-buffer.ts';
 
 const id = fc.nat().map((number) => claimId('1\0m\0', String(number)));
 const group = fc.record({
@@ -35,8 +35,8 @@ describe('the confirm buffer', () => {
         for (const each of groups) buffer.add(each);
         const packedGroups = [];
         while (buffer.size > 0) {
-          const { packed, count } = buffer.next(maxIds);
-          const part = unpack(packed);
+          const { groups: next, count } = buffer.next(maxIds);
+          const part = unpack(packConfirms(next));
           expect(part.reduce((sum, each) => sum + each.ids.length, 0)).toBe(count);
           expect(count <= maxIds || part.length === 1).toBe(true);
           packedGroups.push(...part);
@@ -57,7 +57,7 @@ describe('the confirm buffer', () => {
         }
         const all = groups.flatMap((each) => each.ids);
         expect(dropped + buffer.size).toBe(all.length);
-        expect(unpack(buffer.next(1_000).packed).flatMap((each) => each.ids)).toEqual(
+        expect(unpack(packConfirms(buffer.next(1_000).groups)).flatMap((each) => each.ids)).toEqual(
           all.slice(dropped),
         );
       }),

@@ -2,7 +2,8 @@ import { CLAIM_ID_BYTES } from './claim-id.ts';
 import type { ClaimId } from './claim-id.ts';
 import { CLAIM_TIME_BYTES, toClaimTime } from './claim-time.ts';
 
-interface Group {
+/** Claims of one request that are to be confirmed. */
+export interface ConfirmGroup {
   readonly ids: readonly ClaimId[];
   /** Unix ms at which the claims expire. */
   readonly expires: number;
@@ -17,7 +18,7 @@ const MAX_GROUP_IDS = 0xffff;
  */
 export class ConfirmBuffer {
   readonly #limit: number;
-  #groups: (Group | undefined)[] = [];
+  #groups: (ConfirmGroup | undefined)[] = [];
   /** Groups before this index have left. */
   #head = 0;
   #size = 0;
@@ -31,7 +32,7 @@ export class ConfirmBuffer {
   }
 
   /** Returns the number of ids dropped to make room. */
-  add(group: Group): number {
+  add(group: ConfirmGroup): number {
     if (group.ids.length === 0) return 0;
     if (group.ids.length > MAX_GROUP_IDS)
       throw new RangeError(`${group.ids.length} claims in one group, at most ${MAX_GROUP_IDS}`);
@@ -42,9 +43,9 @@ export class ConfirmBuffer {
     return dropped;
   }
 
-  /** Removes and packs whole groups from the front, at least one, up to `maxIds` ids. */
-  next(maxIds: number): { readonly packed: Buffer; readonly count: number } {
-    const groups: Group[] = [];
+  /** Removes whole groups from the front, at least one, up to `maxIds` ids. */
+  next(maxIds: number): { readonly groups: readonly ConfirmGroup[]; readonly count: number } {
+    const groups: ConfirmGroup[] = [];
     let count = 0;
     for (;;) {
       const next = this.#groups[this.#head];
@@ -53,11 +54,11 @@ export class ConfirmBuffer {
       count += next.ids.length;
       this.#shift();
     }
-    return { packed: packGroups(groups, count), count };
+    return { groups, count };
   }
 
   /** Array.shift moves every group; this copies each one at most once on average. */
-  #shift(): Group | undefined {
+  #shift(): ConfirmGroup | undefined {
     const group = this.#groups[this.#head];
     if (!group) return undefined;
     this.#size -= group.ids.length;
@@ -70,7 +71,9 @@ export class ConfirmBuffer {
   }
 }
 
-function packGroups(groups: readonly Group[], count: number): Buffer {
+/** Groups as the claim script reads them: expires(5), count(2), ids. */
+export function packConfirms(groups: readonly ConfirmGroup[]): Buffer {
+  const count = groups.reduce((sum, { ids }) => sum + ids.length, 0);
   const packed = Buffer.allocUnsafe(
     groups.length * (CLAIM_TIME_BYTES + 2) + count * CLAIM_ID_BYTES,
   );

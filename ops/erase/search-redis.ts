@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
+import { isClaimKey } from '../../platform/claims/claim-keys.ts';
 import { nodesOf, openRedis, type RedisSettings } from '../../platform/redis/open-redis.ts';
 import { holds } from './needles.ts';
 import type { Finding, Search, Verification } from './findings.ts';
@@ -26,7 +26,7 @@ export async function searchRedis(
         signal.throwIfAborted();
         const [next, keys] = await node.scan(cursor, 'COUNT', PER_SCAN);
         cursor = next;
-        for (const key of keys.filter((one) => !one.startsWith(DEFAULT_PREFIX))) {
+        for (const key of keys.filter((one) => !isClaimKey(one))) {
           const value = await contentOf(redis, key);
           if (needles.some((needle) => holds(value, needle)))
             findings.push({

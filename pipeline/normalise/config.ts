@@ -1,4 +1,4 @@
-import { DEFAULT_PREFIX } from '../../platform/claims/connect.ts';
+import { DEFAULT_PREFIX } from '../../platform/claims/claim-keys.ts';
 import * as setting from '../../platform/setting-kinds.ts';
 import {
   clickhouseSettings,

@@ -2,15 +2,15 @@ import { begin, locate, runId, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
- * ARGV: the lock, its TTL in ms, packed claims. Stores resolved claims, but keeps one that expires
- * later: with the same expiry the row that was published is newer than what Redis kept. Returns the
- * number stored, -1 when the lock is lost.
+ * ARGV: the permit of this shard, its TTL in ms, packed claims. Stores resolved claims, but keeps
+ * one that expires later: with the same expiry the row that was published is newer than what Redis
+ * kept. Returns the number stored, -1 when the permit is void.
  */
 export const loadScript: Script = {
   name: 'load',
   source: `${begin}${runId}
-if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
-call('PEXPIRE', P .. 'filler', ARGV[2])
+if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
+call('PEXPIRE', P .. 'loading', ARGV[2])
 ${table}
 local ids, loaded, o = ARGV[3], 0, 0
 while o < #ids do
@@ -30,22 +30,32 @@ return loaded
 `,
 };
 
-/** ARGV: a nonce, lock TTL in ms. Returns loaded+marker, busy+lock or granted+lock. */
-export const beginBackfillScript: Script = {
-  name: 'begin-backfill',
+/** Returns the marker of this shard, '' when it does not hold the loaded claims. */
+export const markerScript: Script = {
+  name: 'marker',
   source: `${begin}${runId}
 local marker = call('GET', P .. 'marker')
-if marker and sub(marker, -#run) == run then return { 'loaded', marker } end
+return marker and sub(marker, -#run) == run and marker or ''
+`,
+};
+
+/**
+ * On the first shard. ARGV: a nonce, lock TTL in ms. Returns busy+lock or granted+lock. The lock is
+ * void in another run of Redis.
+ */
+export const lockScript: Script = {
+  name: 'lock',
+  source: `${begin}${runId}
 local lock = call('GET', P .. 'filler')
 if lock and sub(lock, -#run) == run then return { 'busy', lock } end
 lock = ARGV[1] .. ':' .. run
 call('SET', P .. 'filler', lock, 'PX', ARGV[2])
-call('DEL', P .. 'marker', P .. 'drained')
+call('DEL', P .. 'drained')
 return { 'granted', lock }
 `,
 };
 
-/** ARGV: the lock, its TTL in ms. Returns 1 while the lock is held in this run, else 0. */
+/** On the first shard. ARGV: the lock, its TTL in ms. Returns 1 while the lock is held, else 0. */
 export const renewLockScript: Script = {
   name: 'renew-lock',
   source: `${begin}${runId}
@@ -54,28 +64,59 @@ return call('PEXPIRE', P .. 'filler', ARGV[2])
 `,
 };
 
-/**
- * ARGV: the lock. Returns the fields and values of the recorded ends of events.normalised, -1 when
- * the lock is lost.
- */
-export const recordedEndsScript: Script = {
-  name: 'recorded-ends',
-  source: `${begin}${runId}
-if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
-return call('HGETALL', P .. 'ends')
+/** On the first shard. ARGV: the lock. */
+export const unlockScript: Script = {
+  name: 'unlock',
+  source: `${begin}
+if call('GET', P .. 'filler') == ARGV[1] then call('DEL', P .. 'filler', P .. 'drained') end
+return 1
 `,
 };
 
 /**
- * ARGV: the lock, a nonce ('' releases the lock without setting a marker). Returns the new marker,
- * '' when released, false when the lock was lost.
+ * ARGV: the lock, TTL in ms, '1' when a shard that holds the loaded claims is to be loaded as well.
+ * Returns a permit to load this shard, '' when it holds the loaded claims. The permit of an earlier
+ * holder of the lock becomes void.
  */
-export const endBackfillScript: Script = {
-  name: 'end-backfill',
+export const permitScript: Script = {
+  name: 'permit',
   source: `${begin}${runId}
-if call('GET', P .. 'filler') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return false end
-call('DEL', P .. 'filler', P .. 'drained')
-if ARGV[2] == '' then return '' end
+local marker = call('GET', P .. 'marker')
+if ARGV[3] ~= '1' and marker and sub(marker, -#run) == run then return '' end
+local permit = ARGV[1] .. ':' .. run
+call('SET', P .. 'loading', permit, 'PX', ARGV[2])
+call('DEL', P .. 'marker')
+return permit
+`,
+};
+
+/** ARGV: the permit, its TTL in ms. Returns 1 while the permit is valid in this run, else 0. */
+export const renewPermitScript: Script = {
+  name: 'renew-permit',
+  source: `${begin}${runId}
+if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return 0 end
+return call('PEXPIRE', P .. 'loading', ARGV[2])
+`,
+};
+
+/**
+ * ARGV: the permit. Returns the fields and values of the recorded ends of events.normalised, -1
+ * when the permit is void.
+ */
+export const recordedEndsScript: Script = {
+  name: 'recorded-ends',
+  source: `${begin}${runId}
+if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
+return call('HGETALL', P .. 'ends')
+`,
+};
+
+/** ARGV: the permit, a nonce. Sets a new marker. Returns it, '' when the permit is void. */
+export const finishScript: Script = {
+  name: 'finish',
+  source: `${begin}${runId}
+if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return '' end
+call('DEL', P .. 'loading')
 local marker = ARGV[2] .. ':' .. run
 call('SET', P .. 'marker', marker)
 return marker
@@ -83,8 +124,8 @@ return marker
 };
 
 /**
- * ARGV: the lock, then the keys of partitions (epoch:partition) with nothing in flight. Returns all
- * drained partitions of this backfill, -1 when another backfill holds the lock.
+ * On the first shard. ARGV: the lock, then the keys of partitions (epoch:partition) with nothing in
+ * flight. Returns all drained partitions of this backfill, -1 when another backfill holds the lock.
  */
 export const drainedScript: Script = {
   name: 'drained',

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { packClaims } from '../../events/claims/resolution.ts';
 import type { ClaimToLoad } from '../../events/claims/resolution.ts';
+import { splitByShard } from '../../events/claims/shard.ts';
 import { backoffDelay, delay } from '../backoff.ts';
 import { BACKFILL_LOCK_MS, BackfillLock, partitionKey } from './backfill-lock.ts';
+import type { LoadPermit } from './backfill-lock.ts';
+import type { FormerClaims } from './former-claims.ts';
 import { asError, retryUntilAnswered, BACKOFF } from './retry-until-answered.ts';
 import { loadScript } from './backfill-scripts.ts';
 import type { ScriptRunner } from './script-runner.ts';
@@ -27,10 +30,14 @@ export interface BackfillTarget {
   waitUntilDrained(options: { readonly epoch: number; readonly partitions: number }): Promise<void>;
   /**
    * Ends of events.normalised by partition that this Redis recorded: it holds the claims of every
-   * row below them. Empty when it recorded none.
+   * row below them. Of several shards that lost claims, the lowest. Empty when one of them recorded
+   * none.
    */
   recordedEnds(epoch: number): Promise<ReadonlyMap<number, number>>;
-  /** Stores any number of claims. Keeps a stored claim that expires later. */
+  /**
+   * Stores those of any number of claims whose shards lost theirs. Keeps a stored claim that
+   * expires later.
+   */
   load(claims: readonly ClaimToLoad[]): Promise<void>;
 }
 
@@ -43,7 +50,9 @@ export interface EnsureLoadedOptions {
 }
 
 interface BackfillContext extends EnsureLoadedOptions {
-  readonly scripts: ScriptRunner;
+  readonly shards: readonly ScriptRunner[];
+  /** Undefined: there is no former layout. */
+  readonly former: FormerClaims | undefined;
   readonly dedupeTtl: number;
   readonly onWaiting: (error: Error) => void;
 }
@@ -54,41 +63,48 @@ const POLLS_PER_REPORT = 20;
 
 /** Thrown through `backfill` when the lock or its Redis is lost. */
 class BackfillLost extends Error {
-  override readonly name = 'FillLost';
+  override readonly name = 'BackfillLost';
   override readonly message =
     'Redis, or the lock of the backfill, was lost: the backfill starts over';
 }
 
-/** Resolves with the marker once Redis holds the claims; rejects only when the signal aborts. */
-export async function awaitLoaded(context: BackfillContext): Promise<string> {
-  const lock = new BackfillLock(context.scripts);
+/** Resolves with the marker of each shard once all hold the claims; rejects only when aborted. */
+export async function awaitLoaded(context: BackfillContext): Promise<readonly string[]> {
+  const lock = new BackfillLock(context.shards);
   for (let failures = 0; ;) {
+    const markers = await retryUntilAnswered(() => loadedMarkers(lock, context), context);
+    if (markers) return markers;
     const attempt = await retryUntilAnswered(() => lock.begin(nonce()), context);
-    switch (attempt.status) {
-      case 'loaded':
-        return attempt.marker;
-      case 'busy':
-        await retryUntilAnswered(
-          () => lock.reportDrained(attempt.lock, ownPartitions(context)),
-          context,
-        );
-        await delay(POLL_MS, context.signal);
-        break;
-      case 'granted':
-        try {
-          return await new Backfill({ ...context, lock, held: attempt.lock }).run();
-        } catch (error) {
-          context.signal.throwIfAborted();
-          context.onWaiting(asError(error));
-          await delay(
-            backoffDelay({ ...BACKOFF, attempt: failures, random: Math.random() }),
-            context.signal,
-          );
-          failures += 1;
-        }
-        break;
+    if (attempt.status === 'busy') {
+      await retryUntilAnswered(
+        () => lock.reportDrained(attempt.lock, ownPartitions(context)),
+        context,
+      );
+      await delay(POLL_MS, context.signal);
+      continue;
+    }
+    try {
+      await new Backfill({ ...context, lock, held: attempt.lock }).run();
+    } catch (error) {
+      context.signal.throwIfAborted();
+      context.onWaiting(asError(error));
+      await delay(
+        backoffDelay({ ...BACKOFF, attempt: failures, random: Math.random() }),
+        context.signal,
+      );
+      failures += 1;
     }
   }
+}
+
+/** Undefined unless every shard holds the loaded claims, and nobody resolves others. */
+async function loadedMarkers(
+  lock: BackfillLock,
+  { former }: BackfillContext,
+): Promise<readonly string[] | undefined> {
+  const [markers, isFormerInUse] = await Promise.all([lock.markers(), former?.areInUse()]);
+  const loaded = markers.flatMap((marker) => marker ?? []);
+  return loaded.length === markers.length && isFormerInUse !== true ? loaded : undefined;
 }
 
 /** One attempt to backfill; renews its lock. */
@@ -97,6 +113,7 @@ class Backfill implements BackfillTarget {
   readonly #context: BackfillContext;
   readonly #lock: BackfillLock;
   readonly #held: string;
+  #permits: readonly LoadPermit[] = [];
   readonly #lost = new AbortController();
 
   constructor(options: BackfillContext & { readonly lock: BackfillLock; readonly held: string }) {
@@ -106,21 +123,25 @@ class Backfill implements BackfillTarget {
     this.signal = AbortSignal.any([options.signal, this.#lost.signal]);
   }
 
-  async run(): Promise<string> {
+  async run(): Promise<void> {
+    const { former, backfill, shards } = this.#context;
     const renewal = setInterval(() => void this.#renew(), BACKFILL_LOCK_MS / 3);
     try {
-      await this.#context.backfill(this);
-      const marker = await retryUntilAnswered(
-        () => this.#lock.finish(this.#held, nonce()),
-        this.#retrying(),
-      );
-      return marker ?? this.#failLost();
-    } catch (error) {
-      // Lets another process start at once. If Redis is unavailable, the lock expires.
-      await this.#lock.abandon(this.#held).catch(() => undefined);
-      throw error;
+      const all = (await this.#retry(async () => former?.areInUse())) === true;
+      this.#permits = await this.#retry(() => this.#lock.permits(this.#held, { all }));
+      if (this.#permits.length > 0) await backfill(this);
+      if (all) await this.#retry(async () => former?.invalidate());
+      for (const permit of this.#permits) {
+        const finished = await this.#retry(() => this.#lock.finish(permit, nonce()));
+        if (!finished) this.#failLost();
+      }
+      // Nothing reads them any more: what a failure leaves costs memory only.
+      if (this.#permits.length === shards.length)
+        await former?.remove().catch((error: unknown) => this.#context.onWaiting(asError(error)));
     } finally {
       clearInterval(renewal);
+      // Lets another process start at once. If Redis is unavailable, the lock expires.
+      await this.#lock.release(this.#held).catch(() => undefined);
     }
   }
 
@@ -132,9 +153,8 @@ class Backfill implements BackfillTarget {
       partitionKey(options.epoch, partition),
     );
     for (let polls = 1; ; polls += 1) {
-      const drained = await retryUntilAnswered(
-        () => this.#lock.reportDrained(this.#held, ownPartitions(this.#context)),
-        this.#retrying(),
+      const drained = await this.#retry(() =>
+        this.#lock.reportDrained(this.#held, ownPartitions(this.#context)),
       );
       if (drained === null) return this.#failLost();
       const missing = all.filter((key) => !drained.has(key));
@@ -146,36 +166,52 @@ class Backfill implements BackfillTarget {
   }
 
   async recordedEnds(epoch: number): Promise<ReadonlyMap<number, number>> {
-    const recorded = await retryUntilAnswered(
-      () => this.#lock.recordedEnds(this.#held),
-      this.#retrying(),
-    );
-    if (recorded === null) return this.#failLost();
     const prefix = partitionKey(epoch, '');
-    return new Map(
-      [...recorded].flatMap(([key, end]) =>
-        key.startsWith(prefix) ? [[Number(key.slice(prefix.length)), end] as const] : [],
-      ),
+    const recorded = await Promise.all(
+      this.#permits.map(async (permit) => {
+        const ends = await this.#retry(() => this.#lock.recordedEnds(permit));
+        if (ends === null) return this.#failLost();
+        return new Map(
+          [...ends].flatMap(([key, end]) =>
+            key.startsWith(prefix) ? [[Number(key.slice(prefix.length)), end] as const] : [],
+          ),
+        );
+      }),
     );
+    return commonEnds(recorded);
   }
 
   async load(claims: readonly ClaimToLoad[]): Promise<void> {
+    const shards = this.#context.shards.length;
+    const permits = new Map(this.#permits.map((permit) => [permit.shard, permit]));
+    const parts = splitByShard(claims, { shards, idOf: ({ id }) => id });
+    await Promise.all(
+      parts.map(async ({ shard, items }) => {
+        const permit = permits.get(shard);
+        if (permit) await this.#loadShard(permit, items);
+      }),
+    );
+  }
+
+  async #loadShard({ shard, permit }: LoadPermit, claims: readonly ClaimToLoad[]): Promise<void> {
     for (let from = 0; from < claims.length; from += MAX_CLAIMS) {
       const packed = packClaims(claims.slice(from, from + MAX_CLAIMS), this.#context.dedupeTtl);
-      const loaded = await retryUntilAnswered(
-        () => this.#context.scripts.run(loadScript, this.#held, BACKFILL_LOCK_MS, packed),
-        this.#retrying(),
+      const loaded = await this.#retry(async () =>
+        this.#context.shards[shard]?.run(loadScript, permit, BACKFILL_LOCK_MS, packed),
       );
       if (loaded === -1) this.#failLost();
     }
   }
 
-  #retrying(): { readonly signal: AbortSignal; readonly onWaiting: (error: Error) => void } {
-    return { signal: this.signal, onWaiting: this.#context.onWaiting };
+  #retry<T>(attempt: () => Promise<T>): Promise<T> {
+    return retryUntilAnswered(attempt, {
+      signal: this.signal,
+      onWaiting: this.#context.onWaiting,
+    });
   }
 
   async #renew(): Promise<void> {
-    const held = await this.#lock.renew(this.#held).catch(() => true);
+    const held = await this.#lock.renew(this.#held, this.#permits).catch(() => true);
     if (!held) this.#lost.abort(new BackfillLost());
   }
 
@@ -184,6 +220,17 @@ class Backfill implements BackfillTarget {
     this.#lost.abort(lost);
     throw lost;
   }
+}
+
+/** What all have recorded; a partition that one of them lacks is new to it. */
+function commonEnds(recorded: readonly ReadonlyMap<number, number>[]): Map<number, number> {
+  const [first, ...others] = recorded;
+  const common = new Map<number, number>();
+  for (const [partition, end] of first ?? []) {
+    const ends = [end, ...others.flatMap((other) => other.get(partition) ?? [])];
+    if (ends.length === recorded.length) common.set(partition, Math.min(...ends));
+  }
+  return common;
 }
 
 function ownPartitions(context: BackfillContext): string[] {

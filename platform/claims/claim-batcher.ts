@@ -6,7 +6,6 @@ import { ConfirmBuffer } from '../../events/claims/confirm-buffer.ts';
 import { claimVerdicts, unguardedVerdicts } from '../../events/claims/verdict.ts';
 import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import { Breaker } from './breaker.ts';
-import { DEFAULT_PREFIX } from './connect.ts';
 import { asError } from './retry-until-answered.ts';
 import { GatewayClaims } from './gateway-claims.ts';
 
@@ -32,6 +31,8 @@ export interface ClaimBatcherOptions {
   /** DEDUPE_TTL in ms. */
   readonly dedupeTtl: number;
   readonly prefix?: string;
+  /** For tests; otherwise by the kind of the Redis (claim-keys.ts). */
+  readonly shards?: number;
   /** ms until a pending claim expires; 0 writes none (docs/deduplication.md). */
   readonly pendingTtl?: number;
   /** ms to collect confirms before they are sent without a claim call. */
@@ -87,12 +88,13 @@ export class ClaimBatcher {
     this.#claims = new GatewayClaims({
       redis: options.redis,
       dedupeTtl: options.dedupeTtl,
-      prefix: options.prefix ?? DEFAULT_PREFIX,
+      prefix: options.prefix,
+      shards: options.shards,
       pendingTtl: this.#pendingTtl,
     });
     this.#unconfirmed = new ConfirmBuffer(options.maxUnconfirmed ?? 50_000);
     this.#breaker = new Breaker({
-      probe: () => options.redis.ping(),
+      probe: () => this.#claims.probe(),
       onOpen: (error) => options.onUnavailable?.(error),
       onClose: () => {
         options.onAvailable?.();
@@ -154,8 +156,8 @@ export class ClaimBatcher {
     this.#closing = true;
     if (this.#confirmTimer) clearTimeout(this.#confirmTimer);
     while (this.#unconfirmed.size > 0 && this.#breaker.closed) await this.#sendConfirms();
-    // Redis replies in order: this reply comes after those of the confirms.
-    if (this.#breaker.closed) await this.#options.redis.ping().catch(() => undefined);
+    // Each shard replies in order: its reply comes after those of the confirms.
+    if (this.#breaker.closed) await this.#claims.probe().catch(() => undefined);
     this.#breaker.stop();
   }
 
@@ -188,7 +190,7 @@ export class ClaimBatcher {
     const confirms = this.#unconfirmed.next(MAX_IDS);
     try {
       const codes = await this.#claims.claim({
-        confirms: confirms.packed,
+        confirms: confirms.groups,
         ids: batch.flatMap((waiting) => waiting.ids),
         token,
         // The latest of the batch. An earlier request may see a claim expire a little too soon and
@@ -210,10 +212,10 @@ export class ClaimBatcher {
   }
 
   async #sendConfirms(): Promise<void> {
-    const { packed, count } = this.#unconfirmed.next(MAX_IDS);
+    const { groups, count } = this.#unconfirmed.next(MAX_IDS);
     if (count === 0) return;
     try {
-      await this.#claims.confirm(packed);
+      await this.#claims.confirm(groups);
       this.counters.confirms += count;
     } catch (error) {
       this.#drop(count);

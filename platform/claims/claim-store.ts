@@ -6,13 +6,17 @@ import { decodeEntry } from '../../events/claims/entry.ts';
 import type { ClaimEntry } from '../../events/claims/entry.ts';
 import { packClaims, readResolutions } from '../../events/claims/resolution.ts';
 import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
+import { joinParts, splitByShard } from '../../events/claims/shard.ts';
 import { sweepSlack } from '../../events/claims/sweep.ts';
-import { DEFAULT_PREFIX } from './connect.ts';
+import { claimLayout } from './claim-keys.ts';
+import { FormerClaims } from './former-claims.ts';
 import { awaitLoaded } from './backfill.ts';
 import type { EnsureLoadedOptions } from './backfill.ts';
 import { retryUntilAnswered } from './retry-until-answered.ts';
+import type { Script } from './lua.ts';
 import { peekScript, resolveScript, sweepScript } from './scripts.ts';
-import { ScriptRunner } from './script-runner.ts';
+import { shardRunners } from './script-runner.ts';
+import type { ScriptRunner } from './script-runner.ts';
 
 /**
  * `lost`: this Redis does not hold the loaded claims. None of the claims is certainly resolved;
@@ -51,10 +55,11 @@ const MAX_CLAIMS = 1_000;
  * calls retry with backoff until it answers or the signal aborts.
  */
 export class ClaimStore {
-  readonly #scripts: ScriptRunner;
+  readonly #shards: readonly ScriptRunner[];
+  readonly #former: FormerClaims | undefined;
   readonly #dedupeTtl: number;
   readonly #onWaiting: (error: Error) => void;
-  #marker = '';
+  #markers: readonly string[] = [];
 
   /**
    * dedupeTtl: DEDUPE_TTL in ms. onWaiting is called after each failed attempt that is retried.
@@ -63,63 +68,95 @@ export class ClaimStore {
     readonly redis: Redis;
     readonly dedupeTtl: number;
     readonly prefix?: string;
+    /** For tests; otherwise by the kind of the Redis (claim-keys.ts). */
+    readonly shards?: number;
     readonly onWaiting?: (error: Error) => void;
   }) {
-    this.#scripts = new ScriptRunner({
-      redis: options.redis,
-      prefix: options.prefix ?? DEFAULT_PREFIX,
-    });
+    const layout = claimLayout(options);
+    this.#shards = shardRunners(options.redis, layout);
+    this.#former =
+      layout.former === undefined ? undefined : new FormerClaims(options.redis, layout.former);
     this.#dedupeTtl = options.dedupeTtl;
     this.#onWaiting = options.onWaiting ?? (() => undefined);
   }
 
+  /** Number of shards; each is swept by itself. */
+  get shards(): number {
+    return this.#shards.length;
+  }
+
   /** Returns once Redis holds the window's claims, loaded by anyone or by `backfill`. */
   async ensureLoaded(options: EnsureLoadedOptions): Promise<void> {
-    this.#marker = await awaitLoaded({
+    this.#markers = await awaitLoaded({
       ...options,
-      scripts: this.#scripts,
+      shards: this.#shards,
+      former: this.#former,
       dedupeTtl: this.#dedupeTtl,
       onWaiting: this.#onWaiting,
     });
   }
 
   /**
-   * Resolves the claims in order. It is idempotent: a claim resolved before gives `replay`. Rejects
-   * only when the signal aborts. An empty list checks whether Redis still holds the loaded claims.
+   * Resolves the claims, those of one id in order. It is idempotent: a claim resolved before gives
+   * `replay`. Rejects only when the signal aborts. An empty list checks whether Redis still holds
+   * the loaded claims.
    */
   async resolve(claims: readonly ClaimToResolve[], signal: AbortSignal): Promise<ResolvedClaims> {
+    const parts =
+      claims.length > 0
+        ? splitByShard(claims, { shards: this.shards, idOf: ({ id }) => id })
+        : this.#shards.map((_, shard) => ({ shard, items: [], at: [] }));
+    const resolved = await Promise.all(
+      parts.map(({ shard, items }) => this.#resolveShard(shard, items, signal)),
+    );
+    const answers = resolved.flatMap((one) => (one === null ? [] : [one]));
+    if (answers.length < parts.length) return { status: 'lost' };
+    return { status: 'resolved', resolutions: joinParts(parts, answers) };
+  }
+
+  /** Null when the shard does not hold the loaded claims. */
+  async #resolveShard(
+    shard: number,
+    claims: readonly ClaimToResolve[],
+    signal: AbortSignal,
+  ): Promise<readonly ClaimResolution[] | null> {
     const resolutions: ClaimResolution[] = [];
     for (let from = 0; from === 0 || from < claims.length; from += MAX_CLAIMS) {
       const chunk = claims.slice(from, from + MAX_CLAIMS);
       const packed = packClaims(chunk, this.#dedupeTtl);
       const reply = await retryUntilAnswered(
-        () => this.#scripts.run(resolveScript, this.#marker, this.#dedupeTtl, packed),
+        () => this.#run(shard, resolveScript, this.#marker(shard), this.#dedupeTtl, packed),
         { signal, onWaiting: this.#onWaiting },
       );
       if (!Buffer.isBuffer(reply))
         throw new TypeError('the resolve script did not answer with bytes');
       const resolved = readResolutions(reply, chunk.length);
-      if (resolved === null) return { status: 'lost' };
+      if (resolved === null) return null;
       resolutions.push(...resolved);
     }
-    return { status: 'resolved', resolutions };
+    return resolutions;
   }
 
   /**
-   * Visits the next `visits` buckets and removes claims that have left the window: durable and
-   * pending claims when they expire, resolved claims when all `partitions` have been processed past
-   * their expiry by sweepSlack. One attempt; rejects when Redis does not answer.
+   * Visits the next `visits` buckets of a shard and removes claims that have left the window:
+   * durable and pending claims when they expire, resolved claims when all `partitions` have been
+   * processed past their expiry by sweepSlack. One attempt; rejects when Redis does not answer.
    */
   async sweep(options: {
+    readonly shard: number;
     readonly now: number;
     readonly visits: number;
     readonly partitions: number;
     readonly progress: SweepProgress;
   }): Promise<SweepReport> {
     const { epoch, processed, ends = new Map<number, number>() } = options.progress;
-    const reply = await this.#scripts.run(
+    const { shard } = options;
+    const lost: SweepReport = { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
+    if (shard === 0 && (await this.#former?.areInUse()) === true) return lost;
+    const reply = await this.#run(
+      shard,
       sweepScript,
-      this.#marker,
+      this.#marker(shard),
       toClaimTime(options.now),
       sweepSlack(this.#dedupeTtl),
       options.visits,
@@ -129,8 +166,7 @@ export class ClaimStore {
       ...processed.flatMap(({ partition, until }) => [partition, toClaimTime(until)]),
       ...[...ends].flat(),
     );
-    if (!Array.isArray(reply))
-      return { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
+    if (!Array.isArray(reply)) return lost;
     const [visited = 0, seen = 0, removed = 0, buckets = 0] = reply.map(Number);
     return { status: 'swept', buckets, visited, seen, removed };
   }
@@ -155,8 +191,28 @@ export class ClaimStore {
    * The stored entries of the ids, expired or not. One attempt; rejects when Redis does not answer.
    */
   async peek(ids: readonly ClaimId[]): Promise<readonly (ClaimEntry | null)[]> {
-    const values = await this.#scripts.run(peekScript, packClaimIds(ids));
-    if (!Array.isArray(values)) throw new TypeError('the peek script did not answer with a list');
-    return values.map((value) => (Buffer.isBuffer(value) ? decodeEntry(value) : null));
+    const parts = splitByShard(ids, { shards: this.shards, idOf: (id) => id });
+    const values = await Promise.all(
+      parts.map(async ({ shard, items }) => {
+        const of = await this.#run(shard, peekScript, packClaimIds(items));
+        if (!Array.isArray(of)) throw new TypeError('the peek script did not answer with a list');
+        return of.map((value) => (Buffer.isBuffer(value) ? decodeEntry(value) : null));
+      }),
+    );
+    return joinParts(parts, values);
+  }
+
+  #run(
+    shard: number,
+    script: Script,
+    ...values: readonly (Buffer | string | number)[]
+  ): Promise<unknown> {
+    const runner = this.#shards[shard];
+    if (!runner) throw new RangeError(`the claims have no shard ${shard}`);
+    return runner.run(script, ...values);
+  }
+
+  #marker(shard: number): string {
+    return this.#markers[shard] ?? '';
   }
 }

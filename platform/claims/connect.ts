@@ -7,9 +7,6 @@ export const GATEWAY_TIMEOUT_MS = 250;
 const NORMALISER_TIMEOUT_MS = 5_000;
 const RECONNECT_CAP_MS = 1_000;
 
-/** Prefix of all claim keys; its hash tag keeps them in one slot of Redis Cluster. */
-export const DEFAULT_PREFIX = '{clm}:';
-
 /**
  * A dedicated connection for claims. The client library neither queues commands while Redis is
  * unavailable nor resends them: callers decide what a missing reply means. Reconnects forever, at

@@ -1,10 +1,9 @@
-import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
-
 /**
  * Every change of claims is a script, one call for many ids, so that read and write are atomic.
- * KEYS[1] is the prefix of all keys; its hash tag ('{clm}:') keeps them in one slot. Ids, values
- * and replies are packed as in events/claims. Byte offsets in Lua count from 1: byte 6 of a value
- * is its state (missing: durable, 0: pending, else resolved).
+ * KEYS[1] is the prefix of all keys of a shard; its hash tag keeps them in one slot. It is no key
+ * itself: while a slot moves, the node that receives it answers, and that one has no marker. Ids,
+ * values and replies are packed as in events/claims. Byte offsets in Lua count from 1: byte 6 of a
+ * value is its state (missing: durable, 0: pending, else resolved).
  */
 export interface Script {
   readonly name: string;
@@ -17,6 +16,9 @@ export interface Script {
  */
 export const BUCKET_LIMIT = 64;
 
+/** Stands in the scripts for the number of buckets with which a table starts. */
+export const FIRST_BUCKETS = 'FIRST_BUCKETS';
+
 export const begin = `
 local P = KEYS[1]
 local byte, sub, call = string.byte, string.sub, redis.call
@@ -28,7 +30,7 @@ local pack, read = struct.pack, struct.unpack
  * of the id, checks whether its bucket is over the limit.
  */
 export const table = `
-local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKET_COUNT}
+local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKETS}
 local _, exponent = math.frexp(n)
 local m = 2 ^ (exponent - 1)
 local m2 = m * 2

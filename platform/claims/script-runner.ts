@@ -1,35 +1,53 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { ClaimLayout } from './claim-keys.ts';
+import { FIRST_BUCKETS } from './lua.ts';
 import type { Script } from './lua.ts';
 
-const digests = new Map<string, string>();
+const prepared = new Map<string, { readonly source: string; readonly digest: string }>();
 
-/** Runs scripts by digest; sends the source only when Redis does not have it. */
+/** Runs scripts on one shard by digest; sends the source only when Redis does not have it. */
 export class ScriptRunner {
   readonly #redis: Redis;
   readonly #prefix: string;
+  readonly #firstBuckets: number;
 
-  constructor(options: { readonly redis: Redis; readonly prefix: string }) {
+  constructor(options: {
+    readonly redis: Redis;
+    readonly prefix: string;
+    readonly firstBuckets: number;
+  }) {
     this.#redis = options.redis;
     this.#prefix = options.prefix;
+    this.#firstBuckets = options.firstBuckets;
   }
 
   /** Replies contain Buffers. Rejects with the error of ioredis. */
   async run(script: Script, ...values: readonly (Buffer | string | number)[]): Promise<unknown> {
+    const { source, digest } = prepare(script, this.#firstBuckets);
     try {
-      return await this.#redis.callBuffer('EVALSHA', digestOf(script), 1, this.#prefix, ...values);
+      return await this.#redis.callBuffer('EVALSHA', digest, 1, this.#prefix, ...values);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await this.#redis.callBuffer('EVAL', script.source, 1, this.#prefix, ...values);
+      return await this.#redis.callBuffer('EVAL', source, 1, this.#prefix, ...values);
     }
   }
 }
 
-function digestOf(script: Script): string {
-  let digest = digests.get(script.name);
-  if (digest === undefined) {
-    digest = createHash('sha1').update(script.source).digest('hex');
-    digests.set(script.name, digest);
+/** One runner for each shard, in order. */
+export function shardRunners(
+  redis: Redis,
+  { prefixes, firstBuckets }: ClaimLayout,
+): ScriptRunner[] {
+  return prefixes.map((prefix) => new ScriptRunner({ redis, prefix, firstBuckets }));
+}
+
+function prepare(script: Script, firstBuckets: number) {
+  const key = `${script.name} ${firstBuckets}`;
+  let one = prepared.get(key);
+  if (!one) {
+    const source = script.source.replaceAll(FIRST_BUCKETS, String(firstBuckets));
+    prepared.set(key, (one = { source, digest: createHash('sha1').update(source).digest('hex') }));
   }
-  return digest;
+  return one;
 }

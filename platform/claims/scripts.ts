@@ -1,6 +1,5 @@
-import { FIRST_BUCKET_COUNT } from '../../events/claims/bucket.ts';
 import { CLAIM_TIME_ORIGIN } from '../../events/claims/claim-time.ts';
-import { begin, loadedOnly, locate, table } from './lua.ts';
+import { begin, FIRST_BUCKETS, loadedOnly, locate, table } from './lua.ts';
 import type { Script } from './lua.ts';
 
 /**
@@ -165,7 +164,7 @@ for p = 0, partitions - 1 do
   horizon = math.min(horizon, tonumber(processed or slack))
 end
 horizon = horizon - slack
-local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKET_COUNT}
+local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKETS}
 local cursor = tonumber(call('GET', P .. 'cursor')) or 0
 local seen, removed = 0, 0
 visits = math.min(visits, n)

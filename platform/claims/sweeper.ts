@@ -3,9 +3,9 @@ import { asError } from './retry-until-answered.ts';
 import type { ClaimStore, SweepProgress } from './claim-store.ts';
 
 const INTERVAL_MS = 2_000;
-/** Buckets in one call, which blocks Redis for about a millisecond. */
+/** Buckets of a shard in one call, which blocks Redis for about a millisecond. */
 const MAX_VISITS = 64;
-/** Calls in one sweep; with more buckets a round only takes longer. */
+/** Calls in one sweep of a shard; with more buckets a round only takes longer. */
 const MAX_CALLS = 64;
 
 interface SweeperOptions {
@@ -29,7 +29,8 @@ export class Sweeper {
   readonly #options: SweeperOptions;
   #timer: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> = Promise.resolve();
-  #buckets = 0;
+  /** By shard. */
+  readonly #buckets = new Map<number, number>();
 
   constructor(options: SweeperOptions) {
     this.#options = options;
@@ -53,26 +54,31 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { store, dedupeTtl, partitions, progress, onLost, onError } = this.#options;
-    const max = MAX_VISITS * MAX_CALLS;
+    const { store, onLost, onError } = this.#options;
     try {
-      let left = visitsPerSweep({ buckets: this.#buckets, dedupeTtl, every: INTERVAL_MS, max });
-      for (; left > 0 && this.#timer !== null; left -= MAX_VISITS) {
-        const visits = Math.min(left, MAX_VISITS);
-        const report = await store.sweep({
-          now: Date.now(),
-          visits,
-          partitions,
-          progress: progress(),
-        });
-        this.#buckets = report.buckets;
-        if (report.status === 'lost') {
+      for (let shard = 0; shard < store.shards; shard += 1)
+        if ((await this.#sweepShard(shard)) === 'lost') {
           onLost();
           return;
         }
-      }
     } catch (error) {
       onError(asError(error));
     }
+  }
+
+  async #sweepShard(shard: number): Promise<'swept' | 'lost'> {
+    const { store, dedupeTtl, partitions, progress } = this.#options;
+    const max = MAX_VISITS * MAX_CALLS;
+    const buckets = this.#buckets.get(shard) ?? 0;
+    let left = visitsPerSweep({ buckets, dedupeTtl, every: INTERVAL_MS, max });
+    for (; left > 0 && this.#timer !== null; left -= MAX_VISITS) {
+      const report = await store.sweep({
+        ...{ shard, now: Date.now(), visits: Math.min(left, MAX_VISITS) },
+        ...{ partitions, progress: progress() },
+      });
+      if (report.status === 'lost') return 'lost';
+      this.#buckets.set(shard, report.buckets);
+    }
+    return 'swept';
   }
 }

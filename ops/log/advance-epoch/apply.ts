@@ -1,9 +1,10 @@
 import { recordAudit } from '../../../platform/audit.ts';
-import { DEFAULT_PREFIX } from '../../../platform/claims/connect.ts';
+import { CLAIM_KEYS, claimLayout, DEFAULT_PREFIX } from '../../../platform/claims/claim-keys.ts';
+import { removeKeys } from '../../../platform/claims/remove-claims.ts';
 import { commitOffsets } from '../../../platform/kafka/commit-offsets.ts';
 import { WENT_BACK } from '../../../platform/log/epochs.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
-import { nodesOf, openRedis, type RedisSettings } from '../../../platform/redis/open-redis.ts';
+import { openRedis, type RedisSettings } from '../../../platform/redis/open-redis.ts';
 import type { Connections } from '../../jobs/connections.ts';
 import type { AdvancePlan } from './plan.ts';
 
@@ -56,8 +57,6 @@ export async function applyAdvance(
   await finish(database, { id, plan });
 }
 
-/** Keys that are removed at a time. */
-const SCAN = 1000;
 const REDIS_MS = 10_000;
 
 /**
@@ -71,25 +70,14 @@ export async function removeClaims(
   const redis = openRedis(settings, { commandTimeout: REDIS_MS, maxRetriesPerRequest: 3 });
   redis.on('error', () => undefined);
   try {
+    const { prefixes } = claimLayout({ redis });
+    const unlink = (name: string) =>
+      Promise.all([DEFAULT_PREFIX, ...prefixes].map((prefix) => redis.unlink(prefix + name)));
     // Ends of events.normalised, from which lost claims would be read in the log.
-    await redis.unlink(`${DEFAULT_PREFIX}ends`);
+    await unlink('ends');
     if (!removesClaims) return;
-    await redis.unlink(`${DEFAULT_PREFIX}marker`);
-    for (const node of nodesOf(redis)) {
-      let cursor = '0';
-      do {
-        // Keys of buckets end with bytes that are no text (platform/claims/lua.ts).
-        const [next, keys] = await node.scanBuffer(
-          cursor,
-          'MATCH',
-          `${DEFAULT_PREFIX}*`,
-          'COUNT',
-          SCAN,
-        );
-        if (keys.length > 0) await redis.unlink(...keys);
-        cursor = next.toString();
-      } while (cursor !== '0');
-    }
+    await unlink('marker');
+    await removeKeys(redis, CLAIM_KEYS);
   } finally {
     redis.disconnect();
   }

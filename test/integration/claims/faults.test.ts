@@ -160,7 +160,7 @@ describe('the normaliser', () => {
       [1, 9],
     ]);
     const progress = { epoch: 0, processed: [{ partition: 0, until: Date.now() }], ends };
-    await store.sweep({ now: Date.now(), visits: 1, partitions: 2, progress });
+    await store.sweep({ shard: 0, now: Date.now(), visits: 1, partitions: 2, progress });
     const recorded: unknown[] = [];
     const record = async (target: BackfillTarget) => {
       for (const epoch of [0, 1]) recorded.push(await target.recordedEnds(epoch));

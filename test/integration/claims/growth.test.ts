@@ -76,6 +76,7 @@ it('the sweep removes claims that left the window only when every partition has 
   const visits = Number(await redis.get(`${prefix}count`));
   const sweep = (partition: number, until: number) =>
     store.sweep({
+      shard: 0,
       now,
       visits,
       partitions: 2,

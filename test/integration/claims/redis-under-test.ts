@@ -37,12 +37,13 @@ export function redisAt(url: string): RedisSettings {
 }
 
 export function ownPrefix(): string {
-  return `{clm-test-${randomBytes(4).toString('hex')}}:`;
+  return `{claims-${randomBytes(4).toString('hex')}}:`;
 }
 
 export async function clearPrefix(redis: Redis, prefix: string): Promise<void> {
   for await (const keys of redis.scanBufferStream({
-    match: `${prefix}*`,
+    // Shards have longer hash tags.
+    match: `${prefix.replace('}:', '')}*`,
     count: 1_000,
   }) as AsyncIterable<Buffer[]>) {
     if (keys.length > 0) await redis.del(...keys);

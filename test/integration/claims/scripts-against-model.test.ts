@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
 import type { ClaimId } from '../../../events/claims/claim-id.ts';
-import { ConfirmBuffer } from '../../../events/claims/confirm-buffer.ts';
 import type { ClaimEntry } from '../../../events/claims/entry.ts';
 import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
 import { sweepSlack } from '../../../events/claims/sweep.ts';
+import { claimLayout } from '../../../platform/claims/claim-keys.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { GatewayClaims } from '../../../platform/claims/gateway-claims.ts';
 import { ClaimModel } from './claim-model.ts';
@@ -98,15 +98,18 @@ describe('the scripts on a real Redis behave like the model', () => {
     { dedupeTtl: 5_000, pendingTtl: PENDING_TTL },
     { dedupeTtl: 48 * 3_600_000, pendingTtl: PENDING_TTL },
     { dedupeTtl: 5_000, pendingTtl: 0 },
-  ])('with %o', async (times) => {
+    { dedupeTtl: 5_000, pendingTtl: PENDING_TTL, shards: 3 },
+  ])('with %o', async (of) => {
+    const options = { shards: 1, ...of };
     await fc.assert(
       fc.asyncProperty(
         fc.array(operation, { minLength: 10, maxLength: 60 }),
         async (operations) => {
           const prefix = ownPrefix();
-          const run = new SideBySide({ redis, prefix, ...times });
+          const run = new SideBySide({ redis, prefix, ...options });
           try {
-            await redis.set(`${prefix}count`, BUCKETS);
+            for (const shard of claimLayout({ redis, prefix, ...options }).prefixes)
+              await redis.set(`${shard}count`, BUCKETS);
             await run.backfill([]);
             for (const step of operations) await run.step(step);
             await run.compareStored();
@@ -115,7 +118,7 @@ describe('the scripts on a real Redis behave like the model', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: options.shards === 1 ? 100 : 30 },
     );
   });
 });
@@ -123,7 +126,7 @@ describe('the scripts on a real Redis behave like the model', () => {
 /** Runs each operation on both and compares the results. */
 class SideBySide {
   readonly #redis: Redis;
-  readonly #prefix: string;
+  readonly #prefixes: readonly string[];
   readonly #model: ClaimModel;
   readonly #gateway: GatewayClaims;
   readonly #store: ClaimStore;
@@ -133,11 +136,12 @@ class SideBySide {
   constructor(options: {
     readonly redis: Redis;
     readonly prefix: string;
+    readonly shards: number;
     readonly dedupeTtl: number;
     readonly pendingTtl: number;
   }) {
     this.#redis = options.redis;
-    this.#prefix = options.prefix;
+    this.#prefixes = claimLayout(options).prefixes;
     this.#dedupeTtl = options.dedupeTtl;
     this.#model = new ClaimModel(options);
     this.#gateway = new GatewayClaims(options);
@@ -157,9 +161,7 @@ class SideBySide {
       }
       case 'confirm': {
         const receivedAt = this.#now - step.ago;
-        const buffer = new ConfirmBuffer(100);
-        buffer.add({ ids: step.ids, expires: receivedAt + this.#dedupeTtl });
-        await this.#gateway.confirm(buffer.next(100).packed);
+        await this.#gateway.confirm([{ ids: step.ids, expires: receivedAt + this.#dedupeTtl }]);
         this.#model.confirm(step.ids, receivedAt);
         return;
       }
@@ -191,7 +193,10 @@ class SideBySide {
       case 'sweep': {
         const processed = this.#now - step.behind;
         const progress = { epoch: 0, processed: [{ partition: 0, until: processed }] };
-        await this.#store.sweep({ now: this.#now, visits: BUCKETS, partitions: 1, progress });
+        for (let shard = 0; shard < this.#store.shards; shard += 1)
+          await this.#store.sweep({
+            ...{ shard, now: this.#now, visits: BUCKETS, partitions: 1, progress },
+          });
         this.#model.sweep({ now: this.#now, processed, slack: sweepSlack(this.#dedupeTtl) });
         await this.compareStored();
         return;
@@ -204,7 +209,7 @@ class SideBySide {
 
   /** As after a loss: the marker is gone, stored claims remain. */
   async backfill(claims: readonly ClaimToResolve[]): Promise<void> {
-    await this.#redis.del(`${this.#prefix}marker`);
+    for (const prefix of this.#prefixes) await this.#redis.del(`${prefix}marker`);
     expect(await this.#store.resolve([], never)).toEqual({ status: 'lost' });
     await this.#store.ensureLoaded({
       partitions: () => ({ epoch: 0, owned: [0] }),
