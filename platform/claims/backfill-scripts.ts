@@ -111,13 +111,17 @@ return call('HGETALL', P .. 'ends')
 `,
 };
 
-/** ARGV: the permit, a nonce. Sets a new marker. Returns it, '' when the permit is void. */
+/**
+ * ARGV: the permit, a nonce. Sets a new marker. Returns it, '' when the permit is void. A call
+ * whose reply was lost may be repeated with the same nonce.
+ */
 export const finishScript: Script = {
   name: 'finish',
   source: `${begin}${runId}
+local marker = ARGV[2] .. ':' .. run
+if call('GET', P .. 'marker') == marker then return marker end
 if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return '' end
 call('DEL', P .. 'loading')
-local marker = ARGV[2] .. ':' .. run
 call('SET', P .. 'marker', marker)
 return marker
 `,

@@ -132,7 +132,8 @@ class Backfill implements BackfillTarget {
       if (this.#permits.length > 0) await backfill(this);
       if (all) await this.#retry(async () => former?.invalidate());
       for (const permit of this.#permits) {
-        const finished = await this.#retry(() => this.#lock.finish(permit, nonce()));
+        const marker = nonce();
+        const finished = await this.#retry(() => this.#lock.finish(permit, marker));
         if (!finished) this.#failLost();
       }
       // Nothing reads them any more: what a failure leaves costs memory only.

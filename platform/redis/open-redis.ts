@@ -75,7 +75,8 @@ function clusterClient(
   { ofNodes, rules }: { ofNodes: Options; rules: ConnectionRules },
 ): Redis {
   const { enableOfflineQueue, lazyConnect, ...redisOptions } = ofNodes;
-  const cluster = new Cluster(
+  const Client = enableOfflineQueue === false ? FailFastCluster : Cluster;
+  const cluster = new Client(
     urls.map((url) => addressOf(url, 6379)),
     {
       // As with one server, what a lost connection leaves unanswered is not sent again.
@@ -83,7 +84,6 @@ function clusterClient(
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       // Certificates name the hosts as the nodes announce them: no look-up of our own.
       dnsLookup: (address, callback) => callback(null, address),
-      ...(enableOfflineQueue === undefined ? {} : { enableOfflineQueue }),
       ...(lazyConnect === undefined ? {} : { lazyConnect }),
       ...(rules.retryStrategy
         ? { clusterRetryStrategy: (attempt: number) => retryDelay(rules, attempt) }
@@ -92,6 +92,25 @@ function clusterClient(
     },
   );
   return cluster as unknown as Redis;
+}
+
+/**
+ * Fails commands while the cluster is not reachable, and those that get no answer in time. The
+ * library's own switch for this (enableOfflineQueue) also fails the commands of a node to which the
+ * connection is being opened: at the start, and after each failover.
+ */
+class FailFastCluster extends Cluster {
+  override sendCommand(...args: Parameters<Cluster['sendCommand']>): unknown {
+    const [command] = args;
+    // The library itself asks CLUSTER INFO whether it is ready.
+    if (this.status !== 'ready' && command.name !== 'cluster') {
+      command.reject(new Error('the Redis Cluster is not reachable'));
+      return command.promise;
+    }
+    const { commandTimeout } = this.options.redisOptions ?? {};
+    if (commandTimeout !== undefined) command.setTimeout(commandTimeout);
+    return super.sendCommand(...args);
+  }
 }
 
 function retryDelay({ retryStrategy }: ConnectionRules, attempt: number): number | null {

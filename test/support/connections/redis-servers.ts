@@ -11,6 +11,8 @@ export const REDIS_PASSWORD = 'redis-secret';
 export interface RunningRedis {
   port: number;
   process: OwnProcess;
+  /** Once it has ended: again with its files, on its port. */
+  restart(): Promise<void>;
 }
 
 /** A redis-server, or with `sentinel` a Sentinel, of these settings, which it may rewrite. */
@@ -31,22 +33,32 @@ export async function startRedis(of: {
       .map(([name, value]) => `${name} ${value}\n`)
       .join(''),
   );
-  const started = new OwnProcess('redis-server', [
-    file,
-    ...(of.sentinel === true ? ['--sentinel'] : []),
-  ]);
-  const client = of.isUp(port);
-  client.on('error', () => undefined);
-  try {
-    await eventually({ ms: 20_000, every: 50, waitingFor: 'Redis to answer' }, async () => {
-      if (!started.isRunning) throw new Aborted(`redis-server ended: ${started.log}`);
-      await client.ping();
-      return true;
-    });
-  } finally {
-    client.disconnect();
-  }
-  return { port, process: started };
+  const up = async () => {
+    const started = new OwnProcess('redis-server', [
+      file,
+      ...(of.sentinel === true ? ['--sentinel'] : []),
+    ]);
+    const client = of.isUp(port);
+    client.on('error', () => undefined);
+    try {
+      await eventually({ ms: 20_000, every: 50, waitingFor: 'Redis to answer' }, async () => {
+        if (!started.isRunning) throw new Aborted(`redis-server ended: ${started.log}`);
+        await client.ping();
+        return true;
+      });
+    } finally {
+      client.disconnect();
+    }
+    return started;
+  };
+  const running: RunningRedis = {
+    port,
+    process: await up(),
+    async restart() {
+      running.process = await up();
+    },
+  };
+  return running;
 }
 
 /** What makes a server speak TLS only, also to its replicas. */
