@@ -5,7 +5,7 @@ import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
 
 /**
  * node bench/claims-memory.ts [--ids 10000000] [--bytes 4] [--per-key 512] [--slices 16]
- * Memory of decision 0014's candidates on a redis-server of its own: fingerprints of `bytes` bytes,
+ * Memory of decision 0015's candidates on a redis-server of its own: fingerprints of `bytes` bytes,
  * packed in strings, one for a bucket, with a part for each slice of the window. Fingerprints are
  * random: those of SHA-256 are as good as. Also what a look-up costs, and how many ids that were
  * never stored are found, against what is expected.
