@@ -88,7 +88,7 @@ export async function runService<Table extends typeof processSettings & Settings
   };
   await startTracing(context, name);
   await useRecordedTopicNames(context, followsLayout);
-  void refuseSeveralShards(context);
+  void refuseOtherShards(context);
   try {
     await start(context);
   } catch (error) {
@@ -144,13 +144,13 @@ async function startTracing(
   onShutdown('traces', close);
 }
 
-/** A service that uses ClickHouse ends when its cluster has several shards. */
-async function refuseSeveralShards({ config, log, signal, crash }: WatchContext): Promise<void> {
+/** A service that uses ClickHouse ends when its servers are not the shards that it expects. */
+async function refuseOtherShards({ config, log, signal, crash }: WatchContext): Promise<void> {
   const settings = config as ClickhouseSettings;
-  if (!settings.CLICKHOUSE_CLUSTER) return;
+  if (!settings.CLICKHOUSE_CLUSTER && !settings.CLICKHOUSE_SHARDS) return;
   // Loaded here: other services do not need the client.
-  const { watchOneShard } = await import('./clickhouse/one-shard.ts');
-  await watchOneShard({ settings, log, signal }).catch((error: unknown) => {
+  const { watchShards } = await import('./clickhouse/one-shard.ts');
+  await watchShards({ settings, log, signal }).catch((error: unknown) => {
     if (!signal.aborted) crash(error);
   });
 }

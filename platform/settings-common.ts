@@ -102,6 +102,22 @@ export const topicSettings = defineSettings({
   }),
 });
 
+/** What is wrong with CLICKHOUSE_SHARDS beside the other settings of ClickHouse. */
+function shardsProblem(
+  name: unknown,
+  values: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const { CLICKHOUSE_URL, CLICKHOUSE_CLUSTER, CLICKHOUSE_SHARDS_TRIAL } = values;
+  if (name === '') return undefined;
+  if (CLICKHOUSE_SHARDS_TRIAL !== true)
+    return 'several shards are refused until their tests have passed (docs/operations/shards.md); CLICKHOUSE_SHARDS_TRIAL=true is for these tests';
+  if (CLICKHOUSE_CLUSTER !== '')
+    return 'a shard is one server; unset CLICKHOUSE_CLUSTER, or unset this for a cluster of one shard';
+  return splitHosts(String(CLICKHOUSE_URL)).length < 2
+    ? 'CLICKHOUSE_URL names one host; name the host of every shard, in their order: http://a:8123,b:8123'
+    : undefined;
+}
+
 const HTTP = { protocols: ['http:', 'https:'] };
 const isHttps = (url: unknown) => typeof url === 'string' && url.startsWith('https:');
 
@@ -120,6 +136,17 @@ export const clickhouseSettings = defineSettings({
   CLICKHOUSE_CLUSTER: setting.text({
     default: '',
     doc: 'Name of a cluster: tables become Replicated ON CLUSTER with Distributed tables over them; one of several shards is refused; empty: one server.',
+  }),
+  CLICKHOUSE_SHARDS: {
+    ...setting.text({
+      default: '',
+      doc: 'Name of a cluster whose shards are the hosts of CLICKHOUSE_URL, in that order, one server each: an account lies on one of them, account_id modulo their number (docs/operations/shards.md). The number is fixed by the first migration. Empty: no shards.',
+    }),
+    problem: shardsProblem,
+  },
+  CLICKHOUSE_SHARDS_TRIAL: setting.flag({
+    default: false,
+    doc: 'Start with CLICKHOUSE_SHARDS although not every test of shards has passed: for these tests, never for data that matters.',
   }),
 });
 

@@ -1,21 +1,59 @@
-import { ClickHouseLogLevel, createClient, type ClickHouseClient } from '@clickhouse/client';
+import {
+  ClickHouseLogLevel,
+  createClient,
+  type ClickHouseClient,
+  type ClickHouseSettings,
+} from '@clickhouse/client';
 import type { clickhouseSettings } from '../settings-common.ts';
 import { splitHosts } from '../split-hosts.ts';
 import type { SettingsOf } from '../settings.ts';
 import { readTlsFiles, tlsPaths } from '../tls-files.ts';
+import { withHosts } from './each-host.ts';
 import { hostAgent } from './host-agents.ts';
+import { DISTRIBUTED_SETTINGS, shardDatabase, shardedClient } from './shards.ts';
+import { QUORUM_INSERT } from './replicas.ts';
 
 export type ClickhouseSettings = SettingsOf<typeof clickhouseSettings>;
 
-/** Connects to CLICKHOUSE_DATABASE, or without a database (`''`) to create it. */
-export function connectClickhouse(options: {
+interface Connecting {
   settings: ClickhouseSettings;
   name: string;
   database?: string;
   requestTimeout?: number;
   connections?: number;
-}): ClickHouseClient {
-  const urls = splitHosts(options.settings.CLICKHOUSE_URL).map((url) => new URL(url));
+}
+
+/**
+ * Connects to CLICKHOUSE_DATABASE, or without a database (`''`) to create it. With
+ * CLICKHOUSE_SHARDS a client of all shards (shards.ts).
+ */
+export function connectClickhouse(options: Connecting): ClickHouseClient {
+  const { settings } = options;
+  const database = options.database ?? settings.CLICKHOUSE_DATABASE;
+  const urls = splitHosts(settings.CLICKHOUSE_URL);
+  const eachOf = (database: string) =>
+    urls.map((url) => connectServer({ ...options, urls: [url], database }));
+  if (settings.CLICKHOUSE_SHARDS) {
+    const shards = eachOf(database === '' ? '' : shardDatabase(database));
+    const distributed = { ...options, urls, database, defaults: DISTRIBUTED_SETTINGS };
+    return withHosts(shardedClient(connectServer(distributed), shards), shards);
+  }
+  // An insert into a Distributed table is answered when a quorum of the replicas has the rows.
+  const defaults = settings.CLICKHOUSE_CLUSTER ? QUORUM_INSERT : {};
+  const client = connectServer({ ...options, urls, database, defaults });
+  return urls.length === 1 ? client : withHosts(client, eachOf(database));
+}
+
+/** @param options `urls`: hosts with the same tables; the first one that answers is used */
+function connectServer(
+  options: Connecting & {
+    urls: readonly string[];
+    database: string;
+    defaults?: ClickHouseSettings;
+  },
+): ClickHouseClient {
+  const { database } = options;
+  const urls = options.urls.map((url) => new URL(url));
   const [target] = urls;
   if (!target) throw new Error('CLICKHOUSE_URL names no host');
   const username = decodeURIComponent(target.username);
@@ -23,7 +61,6 @@ export function connectClickhouse(options: {
   target.username = '';
   target.password = '';
   const connections = options.connections ?? 8;
-  const database = options.database ?? options.settings.CLICKHOUSE_DATABASE;
   return createClient({
     url: target.toString(),
     ...(username === '' ? {} : { username }),
@@ -39,6 +76,7 @@ export function connectClickhouse(options: {
     clickhouse_settings: {
       date_time_input_format: 'best_effort',
       output_format_json_quote_64bit_integers: 0,
+      ...options.defaults,
     },
   });
 }

@@ -1,24 +1,29 @@
 import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
+import { eachHost } from './each-host.ts';
 
 /** Ends a query inside ClickHouse; never rejects. */
 export type KillQuery = (queryId: string) => void;
 
-/** @param killer sends nothing else: KILL QUERY never waits for a socket behind a query */
+/**
+ * Kills on every host of the client: any of them may run the query.
+ * @param killer sends nothing else: KILL QUERY never waits for a socket behind a query
+ */
 export function killQuery(killer: ClickHouseClient, log: Log): KillQuery {
   return (queryId) => {
-    killer
-      .command({
-        query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
-        query_params: { id: queryId },
-      })
-      .catch((error: unknown) =>
-        log.warn(
-          { err: error, code: 'kill_failed', query_id: queryId },
-          'KILL QUERY failed; the aborted query may run until max_execution_time',
-        ),
-      );
+    for (const host of eachHost(killer))
+      host
+        .command({
+          query: 'KILL QUERY WHERE query_id = {id:String} ASYNC',
+          query_params: { id: queryId },
+        })
+        .catch((error: unknown) =>
+          log.warn(
+            { err: error, code: 'kill_failed', query_id: queryId },
+            'KILL QUERY failed; the aborted query may run until max_execution_time',
+          ),
+        );
   };
 }
 

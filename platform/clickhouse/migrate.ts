@@ -3,6 +3,7 @@ import { retry } from '../backoff.ts';
 import { readMigrationFiles, requireUnchanged } from '../migration-files.ts';
 import { adaptToCluster } from './cluster.ts';
 import { connectClickhouse, type ClickhouseSettings } from './client.ts';
+import { migrateShards } from './migrate-shards.ts';
 import { requireOneShard } from './one-shard.ts';
 
 interface Migration {
@@ -46,15 +47,28 @@ export function splitStatements(sql: string): string[] {
  * concurrent runs do no harm. Throws MigrationChanged, before any change, when a file is not the
  * one that ran. With CLICKHOUSE_CLUSTER the same files create Replicated tables ON CLUSTER with
  * Distributed tables over them; it rejects with SeveralShards, before any change, when that has
- * more than one shard.
+ * more than one shard. With CLICKHOUSE_SHARDS each shard is migrated as a single server.
  */
 export async function migrateClickhouse(
   settings: ClickhouseSettings,
   folders: readonly string[],
 ): Promise<string[]> {
-  const database = settings.CLICKHOUSE_DATABASE;
+  requireDatabaseName(settings.CLICKHOUSE_DATABASE);
+  return settings.CLICKHOUSE_SHARDS
+    ? migrateShards(settings, (shard) => migrateServer(shard, folders))
+    : migrateServer(settings, folders);
+}
+
+function requireDatabaseName(database: string): void {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database))
     throw new Error(`CLICKHOUSE_DATABASE=${database}: expected letters, digits and underscores`);
+}
+
+async function migrateServer(
+  settings: ClickhouseSettings,
+  folders: readonly string[],
+): Promise<string[]> {
+  const database = settings.CLICKHOUSE_DATABASE;
   const onCluster =
     settings.CLICKHOUSE_CLUSTER === '' ? '' : ` ON CLUSTER '${settings.CLICKHOUSE_CLUSTER}'`;
   const bare = connectClickhouse({ settings, name: 'ravand-migrate', database: '' });

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import type { Registry } from 'prom-client';
 import type { Log } from '../log.ts';
 import { metricsOf } from '../metrics.ts';
+import { eachShard, isSharded, shardDatabase } from './shards.ts';
 
 /** Between two readings, ms. */
 const INTERVAL_MS = 30_000;
@@ -55,13 +56,17 @@ export function watchStorage(options: {
   const show = storageMetrics(registry);
   const query = storageQuery(cluster);
   const read = async () => {
-    const answer = await client.query({
-      query,
-      query_params: { database },
-      format: 'JSONEachRow',
-      clickhouse_settings: { max_execution_time: MAX_QUERY_SECONDS },
-    });
-    return await answer.json<StorageRow>();
+    const found: StorageRow[] = [];
+    for (const shard of eachShard(client)) {
+      const answer = await shard.query({
+        query,
+        query_params: { database: isSharded(client) ? shardDatabase(database) : database },
+        format: 'JSONEachRow',
+        clickhouse_settings: { max_execution_time: MAX_QUERY_SECONDS },
+      });
+      found.push(...(await answer.json<StorageRow>()));
+    }
+    return found;
   };
   let isReading = false;
   let hasFailed = false;
