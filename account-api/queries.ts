@@ -21,6 +21,7 @@ import { killOnAbort, killQuery, type KillQuery } from '../platform/clickhouse/k
 import { limitedClient } from '../platform/clickhouse/limited-client.ts';
 import { mergesOf as readMerges, type MergesOf } from '../audiences/people-sql.ts';
 import { queryLimits } from '../platform/clickhouse/query-limits.ts';
+import { onAccount } from '../platform/clickhouse/shards.ts';
 
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };
@@ -122,13 +123,18 @@ export function connectQueries(options: Options): Queries {
   };
 
   const readFew: RunRows = (query, turn) =>
-    readSlots.run(turn, () => readRows({ client: reading, ...query, signal: turn.signal }));
+    readSlots.run(turn, () =>
+      readRows({ client: onAccount(reading, turn.accountId), ...query, signal: turn.signal }),
+    );
   const cached = cachedRows({
     kept: new KeptAnswers(KEPT, Date.now),
     ...{ readFew, log, now: Date.now },
   });
   const rowsOf: RowsOf = ({ reads, ...statement }) => {
-    const run = () => slots.run(statement, (rank) => readReport(ranked(rank).client, statement));
+    const run = () =>
+      slots.run(statement, (rank) =>
+        readReport(onAccount(ranked(rank).client, statement.accountId), statement),
+      );
     // on a cluster each replica has parts of its own
     return reads && config.CLICKHOUSE_CLUSTER === '' ? cached({ ...statement, reads }, run) : run();
   };
@@ -146,7 +152,10 @@ export function connectQueries(options: Options): Queries {
     readFew,
     readMany: (query, turn) =>
       slots.run(turn, (rank) =>
-        readRows({ client: ranked(rank).client, ...query, signal: turn.signal }),
+        readRows({
+          client: onAccount(ranked(rank).client, turn.accountId),
+          ...{ ...query, signal: turn.signal },
+        }),
       ),
     job: { limits, kill, mergesOf: merges },
     close: async () => {

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { readRows } from '../platform/clickhouse/rows.ts';
 import type { SqlParams } from '../platform/clickhouse/sql.ts';
+import { onAccount } from '../platform/clickhouse/shards.ts';
 
 /**
  * How distinct ids become people (reports: People). 'none': the account has no aliases, each
@@ -17,7 +18,7 @@ export function mergesOf(client: ClickHouseClient): MergesOf {
   return async (accountId, signal) => {
     const sql = 'SELECT 1 AS one FROM identities_flat WHERE account_id = {account:UInt64} LIMIT 1';
     const rows = await readRows<{ one: number }>({
-      client,
+      client: onAccount(client, accountId),
       sql,
       params: { account: accountId },
       signal,

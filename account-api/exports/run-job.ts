@@ -10,6 +10,7 @@ import { readSpec } from './request.ts';
 import type { JobQuery } from '../queries.ts';
 import { ExportImpossible, limitedFile, type FileLimits } from './file-limits.ts';
 import type { RowCounter } from './row-counter.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 export { ExportImpossible };
 
@@ -72,7 +73,7 @@ async function writeFile(run: JobRun, tools: JobTools): Promise<void> {
   });
   const queryId = randomUUID();
   try {
-    const { stream } = await client.exec({
+    const { stream } = await onAccount(client, job.accountId).exec({
       query,
       query_id: queryId,
       query_params: params.values(),

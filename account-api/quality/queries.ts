@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { readRows } from '../../platform/clickhouse/rows.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 const MAX_ROWS = 1000;
 
@@ -35,6 +36,9 @@ export function qualityQuery(client: ClickHouseClient): ReadQuality {
       FROM ingest_quality FINAL
       WHERE account_id = ${params.whole(accountId)} AND ingest_quality.day >= toDate(${params.text(from)}) AND ingest_quality.day <= toDate(${params.text(to)})
       GROUP BY day, kind, code, field, sdk, app_id ORDER BY day DESC, kind, count DESC, code, field, sdk, app_id LIMIT ${MAX_ROWS}`;
-    return readRows<QualityRow>({ client, sql, params: params.values(), signal });
+    return readRows<QualityRow>({
+      ...{ client: onAccount(client, accountId), sql, signal },
+      params: params.values(),
+    });
   };
 }

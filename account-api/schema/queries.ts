@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { readRows } from '../../platform/clickhouse/rows.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 /**
  * The list of events covers this many days in Tehran, today included, and this many names
@@ -59,7 +60,7 @@ export function schemaQueries(client: ClickHouseClient): ReadSchema {
       const sql = `SELECT name, volume, if(bytes <= ${MAX_KEY_BYTES}, keys, []) AS prop_keys, toString(toDate(seen, 'Asia/Tehran')) AS last_seen
         FROM (${names}) ORDER BY volume DESC, name`;
       const rows = await readRows<Required<EventName>>({
-        client,
+        client: onAccount(client, accountId),
         sql,
         params: params.values(),
         signal,
@@ -76,7 +77,10 @@ export function schemaQueries(client: ClickHouseClient): ReadSchema {
         FROM (SELECT arrayJoin(arrayMap(key -> (key, mapContains(trait_numbers, key)), mapKeys(traits))) AS pair, pair.1 AS name, pair.2 AS is_number
           FROM people WHERE account_id = ${params.whole(accountId)})
         GROUP BY name ORDER BY users DESC, name LIMIT ${MAX_TRAITS}`;
-      return readRows<TraitName>({ client, sql, params: params.values(), signal });
+      return readRows<TraitName>({
+        ...{ client: onAccount(client, accountId), sql, signal },
+        params: params.values(),
+      });
     },
   };
 }

@@ -4,6 +4,7 @@ import type { JobQuery } from '../../account-api/queries.ts';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { compileMembers } from './compile.ts';
 import type { ReadMembers } from './compute.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 /** A share of ClickHouse's threads; reports come first, but members wait for them not for long. */
 const SETTINGS = {
@@ -22,7 +23,7 @@ export function membersReader({ client, limits, kill, mergesOf }: JobQuery): Rea
     const query = compileMembers({ audience, limit }, { accountId, now, today, merges, params });
     const queryId = randomUUID();
     try {
-      const { stream } = await client.exec({
+      const { stream } = await onAccount(client, accountId).exec({
         ...{ query, query_id: queryId, abort_signal: signal },
         query_params: params.values(),
         use_multipart_params_auto: true,

@@ -20,6 +20,7 @@ import { storedExports } from './remove.ts';
 import { parseEraseLine, type EraseLine } from './request.ts';
 import { erasuresToVerify, namesOfLine } from './to-verify.ts';
 import { verifyErasure } from './verify.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 /** One wait of an erasure, ms. */
 const TIMEOUT = 600_000;
@@ -132,7 +133,7 @@ async function dryRun(
   { accountId, person }: { accountId: number; person: PersonNames },
 ): Promise<number> {
   const { clickhouse, settings } = connections;
-  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const rows = new ClickhouseRows(onAccount(clickhouse, accountId), settings.CLICKHOUSE_CLUSTER);
   const where = await rows.namesWhere('profiles', { accountId, names: person.names });
   const events = await rows.count('events', where);
   const known = await isKnown(connections, accountId, person.names);

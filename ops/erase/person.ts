@@ -2,6 +2,7 @@ import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.t
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { ClickhouseRows } from './clickhouse-rows.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 type Queries = Pick<Database, 'query'>;
 
@@ -57,7 +58,7 @@ export async function isKnown(
     names.map(escapeText),
   ]);
   if (found[0]?.known === true) return true;
-  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const rows = new ClickhouseRows(onAccount(clickhouse, accountId), settings.CLICKHOUSE_CLUSTER);
   const where = await rows.namesWhere('profiles', { accountId, names });
   for (const table of ['profiles', 'events', 'messages'])
     if ((await rows.count(table, where)) > 0) return true;

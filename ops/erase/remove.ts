@@ -27,6 +27,7 @@ import {
 } from './postgres-rows.ts';
 import { eraseProfiles } from './profiles.ts';
 import type { Asker } from './until.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 interface Removal extends Asker {
   erasure: ErasureRow;
@@ -56,7 +57,8 @@ export async function removeFromStores(connections: Connections, removal: Remova
       `${jobs.map((job) => `"${job}"`).join(' and ')} is not finished and may have read the person: complete or --cancel it, then run ./ravand erase --resume ${id}`,
     );
   const person = personOf(erasure);
-  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const own = onAccount(clickhouse, person.accountId);
+  const rows = new ClickhouseRows(own, settings.CLICKHOUSE_CLUSTER);
   const where = await rows.eventsWhere(person);
   if (!erasure.counts) {
     const since = await store.clock();

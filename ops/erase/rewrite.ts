@@ -18,6 +18,7 @@ import { ClickhouseRows } from './clickhouse-rows.ts';
 import { ErasureStore } from './erasure-store.ts';
 import { removeEmptiedRecipients } from './messages.ts';
 import { RewriteStore, type TopicRewrite } from './rewrite-store.ts';
+import { eachShard } from '../../platform/clickhouse/shards.ts';
 
 interface RewriteRun {
   signal: AbortSignal;
@@ -44,8 +45,10 @@ export async function rewriteLog(connections: Connections, run: RewriteRun): Pro
     );
   const erasures = await store.begin(PERSONAL_TOPICS);
   if (erasures.length === 0) return [];
-  const rows = new ClickhouseRows(connections.clickhouse, connections.settings.CLICKHOUSE_CLUSTER);
-  await removeEmptiedRecipients(database, rows);
+  for (const client of eachShard(connections.clickhouse)) {
+    const rows = new ClickhouseRows(client, connections.settings.CLICKHOUSE_CLUSTER);
+    await removeEmptiedRecipients(database, rows);
+  }
   for (const one of await store.all()) await rewriteOne(connections, { store, one, run });
   await new ErasureStore(database).rewritten(erasures);
   await store.end();

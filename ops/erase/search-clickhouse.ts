@@ -4,6 +4,7 @@ import { ClickhouseRows, plannedAt, plannedUntil, type PersonRows } from './clic
 import { stillNamed } from './postgres-rows.ts';
 import type { Finding, Search, Verification } from './findings.ts';
 import { re2Pattern } from './needles.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 /** Searches every column of every table of the database. */
 export async function searchClickhouse(
@@ -11,7 +12,7 @@ export async function searchClickhouse(
   { erasure, needles, signal }: Search,
 ): Promise<Verification> {
   const { accountId, names = [], cuts = [], messagesUntil } = erasure;
-  const rows = new ClickhouseRows(clickhouse, settings.CLICKHOUSE_CLUSTER);
+  const rows = new ClickhouseRows(onAccount(clickhouse, accountId), settings.CLICKHOUSE_CLUSTER);
   const tables = await rows.select<[string, string[]]>(
     `SELECT table, groupArray(name) FROM system.columns WHERE database = currentDatabase()
      AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree') GROUP BY table ORDER BY table`,

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { keptFrom, type Retentions } from '../../events/retention.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { EventRow } from '../../schemas/records.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 
 /** Rows with an earlier timestamp that were received before this are deleted and booked, ms. */
 interface Limit {
@@ -58,7 +59,7 @@ export async function deleteBookedRows(options: {
   const target = cluster === '' ? table : `${table}_local ON CLUSTER '${cluster}'`;
   for (const [account, own] of limits)
     for (const { below, receivedBefore } of own)
-      await client.command({
+      await onAccount(client, account).command({
         query: `DELETE FROM ${target} WHERE account_id = {account:UInt64} AND timestamp < fromUnixTimestamp64Milli({below:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')`,
         query_params: { account, below: Math.floor(below), before: Math.floor(receivedBefore) },
         clickhouse_settings: { lightweight_deletes_sync: '2', max_execution_time: 600 },

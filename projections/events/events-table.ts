@@ -5,6 +5,7 @@ import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/click
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { EncodedRow } from './decode.ts';
 import { avroContainer, columnsOf } from './insert-batch.ts';
+import { eachShard, isSharded } from '../../platform/clickhouse/shards.ts';
 
 export interface Insert {
   /** ClickHouse drops a block whose token it knows, month by month. */
@@ -108,6 +109,7 @@ export function clickhouseEventsTable(options: {
     },
 
     async endQueries(prefix) {
+      if (isSharded(client)) return endOnShards(eachShard(client), prefix);
       const where = `startsWith(${onCluster ? 'initial_query_id' : 'query_id'}, ${literal(prefix)})`;
       await client.command({
         query: `KILL QUERY ${onCluster ? `ON CLUSTER ${literal(cluster)} ` : ''}WHERE ${where} SYNC`,
@@ -133,6 +135,30 @@ export function clickhouseEventsTable(options: {
       return { keys, now: clock[0] };
     },
   };
+}
+
+/**
+ * Twice on every shard: after the first time no query of the prefix sends to other shards any more.
+ * A shard knows an insert that it is sent before it has its rows, so what the second time does not
+ * find has ended.
+ */
+async function endOnShards(shards: readonly ClickHouseClient[], prefix: string): Promise<void> {
+  const where = `startsWith(initial_query_id, ${literal(prefix)})`;
+  for (let time = 0; time < 2; time++)
+    await Promise.all(
+      shards.map((shard) =>
+        shard.command({
+          query: `KILL QUERY WHERE ${where} SYNC`,
+          clickhouse_settings: { max_execution_time: 20 },
+        }),
+      ),
+    );
+  for (const shard of shards) {
+    const query = `SELECT query_id FROM system.processes WHERE ${where} LIMIT 1`;
+    const answer = await shard.query({ query, format: 'JSONCompactEachRow' });
+    const [running] = await answer.json<[string]>();
+    if (running) throw new Error(`the insert ${running[0]} still runs`);
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { syncReplicas } from '../../platform/clickhouse/replicas.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
@@ -29,6 +30,11 @@ const READ: ClickHouseSettings = {
 /** Lightweight deletes mark rows, merges remove them. 2 waits for all replicas. */
 const DELETE: ClickHouseSettings = { lightweight_deletes_sync: '2', max_execution_time: 600 };
 
+/** Parameters of a statement about one account. */
+interface OfAccount extends Record<string, unknown> {
+  account: number;
+}
+
 /** Finds and deletes expired rows in ClickHouse; every method is idempotent. */
 export function retentionRows(client: ClickHouseClient, cluster: string) {
   const where =
@@ -40,22 +46,22 @@ export function retentionRows(client: ClickHouseClient, cluster: string) {
   });
   const target = (table: string) =>
     cluster === '' ? table : `${table}_local ON CLUSTER '${cluster}'`;
-  const select = async <T>(query: string, query_params: Record<string, unknown>): Promise<T[]> => {
-    const answer = await client.query({
+  const select = async <T>(query: string, query_params: OfAccount): Promise<T[]> => {
+    const answer = await onAccount(client, query_params.account).query({
       ...{ query, query_params, format: 'JSONCompactEachRow', clickhouse_settings: READ },
     });
     return answer.json<T>();
   };
   const deleteFrom = async (
     table: string,
-    { condition, query_params }: { condition: string; query_params: Record<string, unknown> },
+    { condition, query_params }: { condition: string; query_params: OfAccount },
   ) => {
     const [found] = await select<[number]>(
       `SELECT count() FROM ${table} WHERE ${condition}`,
       query_params,
     );
     if (found?.[0])
-      await client.command({
+      await onAccount(client, query_params.account).command({
         query: `DELETE FROM ${target(table)} WHERE ${condition}`,
         query_params,
         clickhouse_settings: DELETE,
@@ -81,7 +87,7 @@ export function retentionRows(client: ClickHouseClient, cluster: string) {
     async delete(step: Omit<Step, 'counts'>): Promise<void> {
       const month = step.day.slice(0, 7).replace('-', '');
       const query = `DELETE FROM ${target('events')} IN PARTITION ${Number(month)} WHERE ${where} AND toDate(timestamp) = {day:Date}`;
-      await client.command({
+      await onAccount(client, step.accountId).command({
         query,
         query_params: { ...params(step), day: step.day },
         clickhouse_settings: DELETE,

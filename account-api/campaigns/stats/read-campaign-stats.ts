@@ -5,6 +5,7 @@ import type { Database } from '../../../platform/postgres/pool.ts';
 import { compilePeople, type PeopleQuery, type PeopleRow } from './compile-people.ts';
 import { newcombe } from './newcombe.ts';
 import { readBalance, readRuns, type Balance } from './runs.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 /** The uplift by intention to treat; rates and the difference are fractions. */
 export interface Uplift {
@@ -46,7 +47,10 @@ export function peopleCounter(client: Pick<ClickHouseClient, 'query'>): CountPeo
     for (let at = 0; at < of; at++) {
       const { sql, params } = compilePeople({ ...query, part: { at, of } });
       const settings = ` SETTINGS max_block_size = ${BLOCK_ROWS}`;
-      const rows = await readRows<PeopleRow>({ client, sql: sql + settings, params, signal });
+      const rows = await readRows<PeopleRow>({
+        client: onAccount(client, query.accountId),
+        ...{ sql: sql + settings, params, signal },
+      });
       for (const row of rows) add(total, row);
     }
     return total;

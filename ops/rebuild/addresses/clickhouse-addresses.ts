@@ -1,6 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { escapeText, unescapeText } from '../../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../../platform/postgres/pool.ts';
+import { eachShard } from '../../../platform/clickhouse/shards.ts';
 
 /** An address, and what audiences know of it; undefined: the store has none. */
 export interface AddressKey {
@@ -79,10 +80,11 @@ export class ClickhouseAddresses {
     if (hashes.length === 0) return;
     const target =
       this.#cluster === '' ? 'addresses' : `addresses_local ON CLUSTER '${this.#cluster}'`;
-    await this.#client.command({
-      query: `ALTER TABLE ${target} DELETE WHERE cityHash64(account_id, toString(channel), address_id) IN (${hashes.flat().join(', ')})`,
-      clickhouse_settings: { mutations_sync: '2', max_execution_time: 3600, log_queries: 0 },
-    });
+    for (const shard of eachShard(this.#client))
+      await shard.command({
+        query: `ALTER TABLE ${target} DELETE WHERE cityHash64(account_id, toString(channel), address_id) IN (${hashes.flat().join(', ')})`,
+        clickhouse_settings: { mutations_sync: '2', max_execution_time: 3600, log_queries: 0 },
+      });
   }
 
   async #select<T>(query: string): Promise<T[]> {

@@ -10,6 +10,7 @@ import { KEPT_MESSAGES } from '../../../platform/clickhouse/kept-messages.ts';
 import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
 import type { Conversion, FrozenRecipient, MessageEvent } from './facts.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 type Client = Pick<ClickHouseClient, 'query'>;
 
@@ -82,10 +83,11 @@ const PARTS = Number.MAX_SAFE_INTEGER;
  * people that has nobody else. Undefined: the message is not stored.
  */
 export async function readConversion(
-  client: ClickHouseClient,
+  whole: ClickHouseClient,
   { key, runs, now }: { key: MessageKey; runs: readonly StatsRun[]; now: number },
 ): Promise<Conversion | undefined> {
   const { accountId, campaignId } = key;
+  const client = onAccount(whole, accountId);
   const signal = AbortSignal.timeout(MAX_QUERY_SECONDS * 1000);
   const merges = await mergesOf(client)(accountId, signal);
   const [found] = await ask<{ at: number }>(client, partQuery(key, merges));

@@ -3,6 +3,7 @@ import type { ChunkRecipient } from '../../../schemas/records.ts';
 import { frozenTable } from '../freeze/frozen-table.ts';
 import { RecipientRows } from './recipient-rows.ts';
 import type { SlicePorts } from './write-slice.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 /**
  * In the order of the primary key: ClickHouse merges the parts as it reads them, and holds no more
@@ -38,7 +39,7 @@ export function recipientsReader({
 }): SlicePorts['readRecipients'] {
   const query = sliceSql(frozenTable(cluster));
   return async function* ({ accountId, runId, attempt, people, after, limit }, signal) {
-    const { stream } = await client.exec({
+    const { stream } = await onAccount(client, accountId).exec({
       query,
       query_params: { account: accountId, run: runId, attempt, people, after, limit },
       abort_signal: signal,

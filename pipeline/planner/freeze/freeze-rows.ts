@@ -8,6 +8,7 @@ import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { compileFreeze, type FreezeQuery } from './compile.ts';
 import { frozenTable } from './frozen-table.ts';
 import { AudienceTooLarge, type FreezePorts } from './freeze.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 /** A share of ClickHouse's threads; reports come first, but a run waits for them not for long. */
 const SHARE = { max_threads: 2, priority: '10', low_priority_query_wait_time_ms: '100' } as const;
@@ -42,9 +43,10 @@ export interface FreezeClient {
 
 /** Freezes audiences in ClickHouse. */
 export function rowsFreezer(options: FreezeClient): FreezePorts['freezeRows'] {
-  const { client, cluster, limits, kill, timeLimit } = options;
+  const { cluster, limits, kill, timeLimit } = options;
   return async (query, signal) => {
     const { accountId } = query;
+    const client = onAccount(options.client, accountId);
     // Before the rows: a person who is merged later is resolved when the message is sent.
     const identitiesRevision = await revisionOf(client, { accountId, signal });
     const { sql, params } = statementOf(query, cluster);

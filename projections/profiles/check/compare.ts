@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { onAllReplicas, syncReplicas } from '../../../platform/clickhouse/replicas.ts';
 import type { LogPosition } from '../../../schemas/log-position.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 /** A distinct id whose profile and events disagree. */
 export interface Difference {
@@ -48,7 +49,8 @@ export const MAX_DIFFERENCES = 1000;
  * sink may not have stored these events yet.
  */
 export async function compareProfiles(options: CompareOptions): Promise<Comparison> {
-  const { client, cluster, accountId, selection, bounds, wholeFrom, signal } = options;
+  const { cluster, accountId, selection, bounds, wholeFrom, signal } = options;
+  const client = onAccount(options.client, accountId);
   for (const table of ['events', 'profiles']) await syncReplicas(client, { table, cluster });
   const of = (person: string, name: string) =>
     'names' in selection
