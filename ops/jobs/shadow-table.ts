@@ -1,6 +1,11 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { ClickhouseSettings } from '../../platform/clickhouse/client.ts';
-import type { Connections } from './connections.ts';
+import {
+  distributedTable,
+  eachShard,
+  isSharded,
+  shardDatabase,
+} from '../../platform/clickhouse/shards.ts';
 
 /**
  * The statements that create a shadow table with the definition of the live one. `created` is the
@@ -33,18 +38,47 @@ export function shadowTableStatements(options: {
 
 interface ShadowTable {
   client: ClickHouseClient;
-  settings: Pick<ClickhouseSettings, 'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE'>;
+  settings: Pick<
+    ClickhouseSettings,
+    'CLICKHOUSE_CLUSTER' | 'CLICKHOUSE_DATABASE' | 'CLICKHOUSE_SHARDS'
+  >;
   table: string;
   suffix: string;
 }
 
+/** The shadow table of each shard, as of a single server; without shards the table itself. */
+function onShards(shadow: ShadowTable): ShadowTable[] {
+  const { client, settings } = shadow;
+  if (!isSharded(client)) return [shadow];
+  const own = {
+    ...{ CLICKHOUSE_DATABASE: shardDatabase(settings.CLICKHOUSE_DATABASE) },
+    ...{ CLICKHOUSE_CLUSTER: '', CLICKHOUSE_SHARDS: '' },
+  };
+  return eachShard(client).map((one) => ({ ...shadow, client: one, settings: own }));
+}
+
+/** Makes `<table>_<suffix>` over the tables of the shards, on every host. */
+async function distribute({ client, settings, table, suffix }: ShadowTable): Promise<void> {
+  if (!isSharded(client)) return;
+  const statement = distributedTable(settings, { table: `${table}_${suffix}` });
+  for (const host of eachShard(client))
+    await host.command({ query: `CREATE OR REPLACE ${statement}` });
+}
+
+async function dropDistributed({ client, settings, table, suffix }: ShadowTable): Promise<void> {
+  if (!isSharded(client)) return;
+  const name = `${settings.CLICKHOUSE_DATABASE}.${table}_${suffix}`;
+  for (const host of eachShard(client))
+    await host.command({ query: `DROP TABLE IF EXISTS ${name} SYNC` });
+}
+
 /** Creates `<table>_<suffix>` with the definition of the live table, unless it exists. */
-export async function createShadowTable({
-  client,
-  settings,
-  table,
-  suffix,
-}: ShadowTable): Promise<void> {
+export async function createShadowTable(shadow: ShadowTable): Promise<void> {
+  for (const one of onShards(shadow)) await createOne(one);
+  await distribute(shadow);
+}
+
+async function createOne({ client, settings, table, suffix }: ShadowTable): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
   const names = cluster === '' ? [table] : [`${table}_local`, table];
   const created = await createdAs({ client, settings }, names);
@@ -54,14 +88,21 @@ export async function createShadowTable({
 }
 
 /** Renames `<table>_<suffix>` to `<table>_<to>`. */
-export async function renameShadowTable(
+export async function renameShadowTable(shadow: ShadowTable, to: string): Promise<void> {
+  for (const one of onShards(shadow)) await renameOne(one, to);
+  await distribute({ ...shadow, suffix: to });
+  await dropDistributed(shadow);
+}
+
+async function renameOne(
   { client, settings, table, suffix }: ShadowTable,
   to: string,
 ): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
   const [name, renamed] = [`${table}_${suffix}`, `${table}_${to}`];
   if (cluster === '') {
-    await client.command({ query: `RENAME TABLE ${name} TO ${renamed}` });
+    // On a shard an earlier command may have done it.
+    await client.command({ query: `RENAME TABLE IF EXISTS ${name} TO ${renamed}` });
     return;
   }
   const on = `ON CLUSTER '${cluster}'`;
@@ -95,12 +136,12 @@ async function createdAs(
 }
 
 /** Drops `<table>_<suffix>` with its rows. */
-export async function dropShadowTable({
-  client,
-  settings,
-  table,
-  suffix,
-}: ShadowTable): Promise<void> {
+export async function dropShadowTable(shadow: ShadowTable): Promise<void> {
+  await dropDistributed(shadow);
+  for (const one of onShards(shadow)) await dropOne(one);
+}
+
+async function dropOne({ client, settings, table, suffix }: ShadowTable): Promise<void> {
   const cluster = settings.CLICKHOUSE_CLUSTER;
   const names =
     cluster === '' ? [`${table}_${suffix}`] : [`${table}_${suffix}`, `${table}_${suffix}_local`];
@@ -108,39 +149,4 @@ export async function dropShadowTable({
     await client.command({
       query: `DROP TABLE IF EXISTS ${name}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`} SYNC`,
     });
-}
-
-/**
- * UUID of a table (on a cluster: of its local table): it stays with the rows when EXCHANGE TABLES
- * swaps the names. undefined: there is no such table.
- */
-export async function tableId(
-  { clickhouse, settings }: Pick<Connections, 'clickhouse' | 'settings'>,
-  table: string,
-): Promise<string | undefined> {
-  const answer = await clickhouse.query({
-    query:
-      'SELECT toString(uuid) AS id FROM system.tables WHERE database = {database:String} AND name = {name:String}',
-    query_params: {
-      database: settings.CLICKHOUSE_DATABASE,
-      name: settings.CLICKHOUSE_CLUSTER === '' ? table : `${table}_local`,
-    },
-    format: 'JSONEachRow',
-  });
-  return (await answer.json<{ id: string }>())[0]?.id;
-}
-
-/** Name of the table with this UUID, without `_local` on a cluster; undefined: there is none. */
-export async function tableNamed(
-  { clickhouse, settings }: Pick<Connections, 'clickhouse' | 'settings'>,
-  id: string,
-): Promise<string | undefined> {
-  const answer = await clickhouse.query({
-    query:
-      'SELECT name FROM system.tables WHERE database = {database:String} AND toString(uuid) = {id:String}',
-    query_params: { database: settings.CLICKHOUSE_DATABASE, id },
-    format: 'JSONEachRow',
-  });
-  const [row] = await answer.json<{ name: string }>();
-  return row?.name.replace(/_local$/, '');
 }

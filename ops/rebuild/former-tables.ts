@@ -1,5 +1,6 @@
 import { CommandError } from '../../cli/command.ts';
-import { dropShadowTable, renameShadowTable, tableId, tableNamed } from '../jobs/shadow-table.ts';
+import { dropShadowTable, renameShadowTable } from '../jobs/shadow-table.ts';
+import { tableId, tableNamed } from '../jobs/table-ids.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { RebuildCounts, RebuildPlan } from './fill.ts';
 import { PROJECTION } from './projections.ts';

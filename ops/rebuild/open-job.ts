@@ -1,7 +1,8 @@
 import { recordAudit } from '../../platform/audit.ts';
 import { CommandError } from '../../cli/command.ts';
 import { printError } from '../../cli/terminal.ts';
-import { createShadowTable, dropShadowTable, tableId } from '../jobs/shadow-table.ts';
+import { createShadowTable, dropShadowTable } from '../jobs/shadow-table.ts';
+import { exchangeState, tableId } from '../jobs/table-ids.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { OwnedJob, startJob, lastJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
 import type { RebuildCounts, RebuildJob, RebuildPlan } from './fill.ts';
@@ -78,11 +79,12 @@ interface BegunUndo {
   undoes: string;
   swapped_at: string;
   exchanging: string | null;
+  former: string | null;
 }
 
 /** One that was cancelled goes on, too: its table holds what it has filled. */
 const BEGUN_UNDO = `SELECT undo.id, undo.state, undo.target, undone.id AS undoes,
-    undone.counts ->> 'swapped_at' AS swapped_at, undo.counts ->> 'exchanging' AS exchanging
+    undone.counts ->> 'swapped_at' AS swapped_at, undo.counts ->> 'exchanging' AS exchanging, undo.counts ->> 'former' AS former
   FROM log_jobs undo JOIN log_jobs undone ON undone.id = (undo.plan ->> 'undoes')::bigint
   WHERE undo.kind = 'rebuild' AND undo.plan ->> 'projection' = $1
     AND undo.counts ->> 'swapped_at' IS NULL ORDER BY undo.id DESC LIMIT 1`;
@@ -104,6 +106,14 @@ export async function openUndo(
     const job: RebuildJob = await takeOverJob(database, Number(begun.id));
     const since = Date.parse(begun.swapped_at);
     return { job, isSwapped: true, suffix: suffixOf(begun.target), since };
+  }
+  if (begun && exchangeState(await tableId(connections, table), begun) === 'partly') {
+    const job: RebuildJob = await takeOverJob(database, Number(begun.id));
+    return {
+      job,
+      ...{ isSwapped: false, suffix: suffixOf(begun.target) },
+      since: Date.parse(begun.swapped_at),
+    };
   }
   const { job: undoes, former, plan, positions, at } = await lastSwap(connections, projection);
   if (begun && Number(begun.undoes) === undoes) {
@@ -189,10 +199,7 @@ export async function abandonJob(
       `no rebuild of ${line.projection} into ${name} is unfinished or ready to be swapped in`,
     );
   const job = await takeOverJob<RebuildPlan, unknown, unknown, RebuildCounts>(database, last.id);
-  if (
-    typeof job.counts.exchanging === 'string' &&
-    (await tableId(connections, table)) === job.counts.exchanging
-  )
+  if (exchangeState(await tableId(connections, table), job.counts) !== 'none')
     throw new CommandError(
       `${name} is already live as ${table}: ./ravand rebuild ${line.projection} --into ${line.suffix} --swap completes that`,
     );

@@ -5,7 +5,7 @@ import type { Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { OwnedJob } from '../jobs/job-ledger.ts';
-import { tableId } from '../jobs/shadow-table.ts';
+import { exchangeOnShards, exchangeState, tableId } from '../jobs/table-ids.ts';
 import { deleteBookedRows } from './deleted-rows.ts';
 import type { Fill } from './fill.ts';
 import { PROJECTION } from './projections.ts';
@@ -57,14 +57,20 @@ export async function swap(
     const why = await gracefulStop.run(obstacle());
     if (why !== undefined) throw new CommandError(`${why}. The live table is unchanged`);
     gracefulStop.readSignal.throwIfAborted();
-    const exchanging = (await tableId(connections, name)) ?? null;
-    const former = (await tableId(connections, live)) ?? null;
-    fill.exchanges({ exchanging, former });
+    const former = await tableId(connections, live);
+    // An exchange that was interrupted between two shards is completed under the ids of its begin.
+    if (exchangeState(former, fill.counts) !== 'partly')
+      fill.exchanges({
+        exchanging: (await tableId(connections, name)) ?? null,
+        former: former ?? null,
+      });
     await owned.update({ counts: fill.counts });
-    const [one, other] = cluster === '' ? [live, name] : [`${live}_local`, `${name}_local`];
-    await client.command({
-      query: `EXCHANGE TABLES ${one} AND ${other}${cluster === '' ? '' : ` ON CLUSTER '${cluster}'`}`,
-    });
+    const { exchanging } = fill.counts;
+    if (cluster !== '')
+      await client.command({
+        query: `EXCHANGE TABLES ${live}_local AND ${name}_local ON CLUSTER '${cluster}'`,
+      });
+    else await exchangeOnShards(connections, { live, name, exchanging: exchanging ?? '' });
     // A run of retention that began after the last look deleted from the table that was live then.
     await deleteBooked(live);
     if (line.projection === 'profiles') await forgetRefolds(database);
