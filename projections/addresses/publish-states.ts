@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { escapeText, unescapeText } from '../../platform/postgres/escaped-text.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { Registers } from './registers.ts';
+import { QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
 interface StateRow {
   account_id: string;
@@ -82,7 +83,7 @@ export async function publishTouched(
     columns: [...STATE_COLUMNS],
     clickhouse_settings: {
       async_insert: 0,
-      ...(cluster === '' ? {} : { distributed_foreground_insert: '1', insert_quorum: 'auto' }),
+      ...(cluster === '' ? {} : QUORUM_INSERT),
     },
   });
 }

@@ -6,6 +6,7 @@ import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter, cellKey, type StoredChunk } from './count.ts';
+import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
 const readRows = rowReader([
   '_epoch',
@@ -39,12 +40,12 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
   const retrying = <T>(what: string, work: () => Promise<T>) =>
     retryUntilAborted({ log, signal, code: 'clickhouse_unreachable', what }, work);
   const newest = await retrying('finding the newest chunk of the catalogue', async () => {
-    const query = `SELECT _epoch, chunk, chunk_from FROM ${table} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
+    const query = `SELECT _epoch, chunk, chunk_from FROM ${onAllReplicas(table, cluster)} WHERE _partition = {partition:UInt16} AND chunk < ${FIRST_ADDED_CHUNK} ORDER BY _epoch DESC, chunk DESC LIMIT 1`;
     const answer = await client.query({
       query,
       query_params: { partition },
       format: 'JSONEachRow',
-      ...(cluster === '' ? {} : { clickhouse_settings: { select_sequential_consistency: '1' } }),
+      clickhouse_settings: ALL_REPLICAS,
     });
     const [row] = await answer.json<NewestChunk>();
     return row;
@@ -83,9 +84,7 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
       if (values.length > 0) {
         const clickhouse_settings = {
           async_insert: 0 as const,
-          ...(cluster === ''
-            ? {}
-            : { distributed_foreground_insert: '1' as const, insert_quorum: 'auto' }),
+          ...(cluster === '' ? {} : QUORUM_INSERT),
         };
         await retrying('writing the catalogue', () =>
           client.insert({
@@ -114,11 +113,11 @@ async function storedChunk(
   { _epoch, chunk, chunk_from: from }: NewestChunk,
 ): Promise<StoredChunk> {
   const answer = await client.query({
-    query: `SELECT account_id, toUInt32(day) AS number, event, argMax(count, version) AS n, max(version) AS newest FROM ${table}
+    query: `SELECT account_id, toUInt32(day) AS number, event, argMax(count, version) AS n, max(version) AS newest FROM ${onAllReplicas(table, cluster)}
       WHERE _partition = {partition:UInt16} AND _epoch = {_epoch:UInt16} AND chunk = {chunk:UInt64} GROUP BY account_id, day, event`,
     query_params: { partition, _epoch, chunk },
     format: 'JSONEachRow',
-    ...(cluster === '' ? {} : { clickhouse_settings: { select_sequential_consistency: '1' } }),
+    clickhouse_settings: ALL_REPLICAS,
   });
   const rows = await answer.json<{
     account_id: number;

@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { IdentityStore } from './store.ts';
+import { QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
 /** Rows of identities_flat in one insert. */
 const ROWS_PER_INSERT = 50_000;
@@ -31,7 +32,7 @@ export async function publishPeople(
       columns: ['account_id', 'name', 'canonical', 'version'],
       clickhouse_settings: {
         async_insert: 0,
-        ...(cluster === '' ? {} : { distributed_foreground_insert: '1', insert_quorum: 'auto' }),
+        ...(cluster === '' ? {} : QUORUM_INSERT),
       },
     });
   }

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { profileKey, type Profile } from './profile.ts';
 import { COLUMNS, readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
+import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
 export interface ProfileId {
   accountId: number;
@@ -43,12 +44,6 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   min_insert_block_size_bytes: '0',
   max_execution_time: 60,
 };
-/** On a cluster: an acknowledged insert is on a quorum of replicas and visible to a load. */
-const CLUSTER_INSERT: ClickHouseSettings = {
-  distributed_foreground_insert: '1',
-  insert_quorum: 'auto',
-  insert_quorum_parallel: 0,
-};
 const LOAD_SETTINGS: ClickHouseSettings = {
   // The query contains the distinct ids as hexadecimal digits.
   max_query_size: '1000000000',
@@ -64,13 +59,15 @@ export function clickhouseProfiles(options: {
   maxLoadBytes?: number;
 }): ProfileStore {
   const { client, cluster, table = 'profiles' } = options;
-  const insert = cluster === '' ? INSERT_SETTINGS : { ...INSERT_SETTINGS, ...CLUSTER_INSERT };
+  const insert = cluster === '' ? INSERT_SETTINGS : { ...INSERT_SETTINGS, ...QUORUM_INSERT };
+  // A replica may lack what a quorum of the others has: all of them are read.
   const load: ClickHouseSettings =
-    cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, select_sequential_consistency: '1' };
+    cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, ...ALL_REPLICAS };
+  const source = onAllReplicas(table, cluster);
   const columns = COLUMNS.join(', ');
   return {
     async load(ids, signal) {
-      const query = `SELECT ${columns} FROM ${table} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))) FORMAT RowBinary`;
+      const query = `SELECT ${columns} FROM ${source} WHERE (account_id, name) IN (SELECT account_id, name FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))) FORMAT RowBinary`;
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings: load });
       const maxBytes = ids.length > 1 ? (options.maxLoadBytes ?? LOAD_BYTES) : Infinity;
       return latest(new RowBinaryReader(await wholeAnswer(answer.stream, maxBytes)));
