@@ -10,6 +10,7 @@ import { storedEvent } from '../reports/arbitraries.ts';
 import { definition } from '../../../audiences/testing/definitions.ts';
 import { account, NOW } from './arbitraries.ts';
 import { openPeopleWarehouse, type Account, type PeopleWarehouse } from './people-warehouse.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const DAY = 86_400_000;
 
@@ -41,7 +42,7 @@ async function countBySql(body: unknown, accountId: number): Promise<number> {
     merges: 'table',
     params,
   });
-  const result = await warehouse.client.query({
+  const result = await onAccount(warehouse.client, accountId).query({
     query,
     query_params: params.values(),
     format: 'JSONEachRow',

@@ -3,6 +3,7 @@ import { PROFILE_COLUMNS } from '../../../events/traits.ts';
 import type { PersonRow } from '../../../audiences/testing/model.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
+import { eachShard } from '../../../platform/clickhouse/shards.ts';
 
 /** One account: its people by canonical id, the merged distinct ids, and all events. */
 export interface Account {
@@ -42,7 +43,8 @@ export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse
     tables: TABLES,
   });
   const replace = async (table: string, values: Record<string, unknown>[]) => {
-    await client.command({ query: `TRUNCATE TABLE ${table}` });
+    for (const shard of eachShard(client))
+      await shard.command({ query: `TRUNCATE TABLE ${table}` });
     await insert(table, values);
   };
   return {

@@ -6,6 +6,7 @@ import {
 import type { MessageDataset } from '../../../account-api/campaigns/stats/testing/model.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const DDL = [
   'projections/events/ddl/0001_events.sql',
@@ -63,7 +64,7 @@ export async function openStatsDatabase(name: string): Promise<StatsDatabase> {
       const rows: PeopleRow[] = [];
       for (let at = 0; at < parts; at++) {
         const { sql, params } = compilePeople({ ...query, part: { at, of: parts } });
-        const answer = await client.query({
+        const answer = await onAccount(client, query.accountId).query({
           ...{ query: sql, query_params: params, format: 'JSONEachRow' },
         });
         rows.push(...(await answer.json<PeopleRow>()));

@@ -9,6 +9,7 @@ import { messageRows } from '../../../projections/messages/rows.ts';
 import { createLog } from '../../../platform/log.ts';
 import { MESSAGE_STATUSES, type MessageOutcome } from '../../../schemas/records.ts';
 import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const START = Date.UTC(2026, 10, 1);
 const HOUR = 3_600_000;
@@ -62,7 +63,7 @@ async function exported(accountId: number, wanted: ExportSpec): Promise<object[]
     { kind: 'messages', format: 'ndjson', spec: wanted },
     { accountId, now: START, today: 0, merges: 'none', params },
   );
-  const { stream } = await database.client.exec({
+  const { stream } = await onAccount(database.client, accountId).exec({
     ...{ query, query_params: params.values() },
     clickhouse_settings: { date_time_output_format: 'iso' },
   });

@@ -8,6 +8,7 @@ import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 let warehouse: Warehouse;
 beforeAll(async () => {
@@ -118,7 +119,11 @@ async function bySql(account: number, one: Case): Promise<unknown> {
     merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
   });
   const result = await (
-    await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+    await onAccount(warehouse.client, account).query({
+      query: sql,
+      query_params: params,
+      format: 'JSON',
+    })
   ).json<FunnelRow>();
   const answer: Partial<ReturnType<typeof answerFunnel>> = answerFunnel({
     request: parsed.request,

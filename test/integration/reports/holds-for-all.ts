@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { FULL } from '../../support/stack.ts';
 import type { Warehouse } from './warehouse.ts';
+import { eachShard } from '../../../platform/clickhouse/shards.ts';
 
 export interface Case {
   body: unknown;
@@ -107,7 +108,8 @@ async function reload(warehouse: Warehouse, one: Case): Promise<void> {
 
 async function emptied({ client }: Warehouse): Promise<void> {
   for (const table of ['events', 'identities_flat', 'people'])
-    await client.command({ query: `TRUNCATE TABLE ${table}` });
+    for (const shard of eachShard(client))
+      await shard.command({ query: `TRUNCATE TABLE ${table}` });
 }
 
 /** An event without its empty columns. */

@@ -7,6 +7,7 @@ import { pathsModel } from '../../../account-api/reports/paths/testing/model.ts'
 import { datasetOf, filters } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 let warehouse: Warehouse;
 beforeAll(async () => {
@@ -43,7 +44,7 @@ async function bySql(account: number, one: Case): Promise<unknown> {
     merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
   });
   const { data } = await (
-    await warehouse.client.query({
+    await onAccount(warehouse.client, account).query({
       ...{ query: sql, query_params: params, format: 'JSON' as const },
       clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
     })

@@ -13,6 +13,7 @@ import {
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const DAY = 86_400_000;
 const FRESH_UNTIL = EPOCH + 25 * DAY;
@@ -106,7 +107,11 @@ async function bySql(account: number, one: Case): Promise<unknown> {
     merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
   });
   const { data } = await (
-    await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+    await onAccount(warehouse.client, account).query({
+      query: sql,
+      query_params: params,
+      format: 'JSON',
+    })
   ).json<RetentionRow>();
   const answer: Partial<ReturnType<typeof answerRetention>> = answerRetention({
     request,

@@ -25,6 +25,7 @@ import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { storedEvent } from './arbitraries.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
+import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const KINDS = ['funnel', 'retention', 'trends', 'paths'] as const;
 type Kind = (typeof KINDS)[number];
@@ -116,7 +117,11 @@ async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unkn
   }): Promise<unknown[]> =>
     (
       await (
-        await warehouse.client.query({ query: sql, query_params: params, format: 'JSON' })
+        await onAccount(warehouse.client, account).query({
+          query: sql,
+          query_params: params,
+          format: 'JSON',
+        })
       ).json()
     ).data;
   if (example.kind === 'funnel') {

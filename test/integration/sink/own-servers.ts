@@ -50,7 +50,7 @@ export class OwnServer {
       env: { ...process.env, ...this.#launch.env },
     });
     endWithTest(this.#child);
-    await eventually({ ms: 60_000, every: 100, waitingFor: `${this.url} to answer` }, async () => {
+    await eventually({ ms: 180_000, every: 100, waitingFor: `${this.url} to answer` }, async () => {
       await this.#answers();
       return true;
     });
@@ -67,6 +67,8 @@ export class OwnServer {
 
 export interface OwnServers {
   clickhouse: OwnServer;
+  /** CLICKHOUSE_URL and CLICKHOUSE_SHARDS */
+  warehouse: { url: string; cluster: string };
   postgres: OwnServer;
   close(): Promise<void>;
 }
@@ -88,9 +90,15 @@ function makeOwnHome(): Home {
   return home;
 }
 
-async function prepareOwnClickhouse(home: Home): Promise<OwnServer> {
+/** @param start statement that the server runs each time it was started */
+async function prepareOwnClickhouse(
+  home: Home,
+  {
+    password = ensureServerPasswords(home).clickhouse,
+    start = 'SELECT 1',
+  }: { password?: string; start?: string } = {},
+): Promise<OwnServer> {
   const port = await choosePort(FREE);
-  const password = ensureServerPasswords(home).clickhouse;
   const url = `http://${SERVER_USER}:${password}@127.0.0.1:${port}`;
   return new OwnServer({
     url,
@@ -110,7 +118,7 @@ async function prepareOwnClickhouse(home: Home): Promise<OwnServer> {
         requestTimeout: 2000,
       });
       try {
-        await client.command({ query: 'SELECT 1' });
+        await client.command({ query: start });
       } finally {
         await client.close();
       }
@@ -127,9 +135,7 @@ export async function startOwnClickhouse(
 ): Promise<OwnServer & { close(): Promise<void> }> {
   const home = makeOwnHome();
   const server = await prepareOwnClickhouse(home);
-  const file = join(home.run, 'clickhouse.xml');
-  const end = '</clickhouse>';
-  writeFileSync(file, readFileSync(file, 'utf8').replace(end, `${configuration}${end}`));
+  configure(home, configuration);
   await server.start();
   return Object.assign(server, {
     async close() {
@@ -139,14 +145,107 @@ export async function startOwnClickhouse(
   });
 }
 
+/** Adds XML to the configuration of a home's ClickHouse. */
+function configure(home: Home, configuration: string): void {
+  const file = join(home.run, 'clickhouse.xml');
+  const end = '</clickhouse>';
+  writeFileSync(file, readFileSync(file, 'utf8').replace(end, `${configuration}${end}`));
+}
+
+const OWN_SHARDS = 'own_shards';
+
+/** The cluster, and others of the same servers that a start refuses. */
+function clustersOf(servers: readonly string[]): string {
+  const replicas = `<shard>${servers.join('')}</shard>`;
+  const all = {
+    [OWN_SHARDS]: servers.map((one) => `<shard>${one}</shard>`),
+    own_reversed: servers.toReversed().map((one) => `<shard>${one}</shard>`),
+    own_replicas: servers.map(() => replicas),
+  };
+  return Object.entries(all)
+    .map(([name, shards]) => `<${name}>${shards.join('')}</${name}>`)
+    .join('');
+}
+
+export interface OwnShards {
+  /** CLICKHOUSE_URL */
+  url: string;
+  /** Name of the cluster, for CLICKHOUSE_SHARDS. */
+  cluster: string;
+  servers: OwnServer[];
+  close(): Promise<void>;
+}
+
+/** Two ClickHouse servers as the shards of one cluster, started. */
+export async function startOwnShards(): Promise<OwnShards> {
+  const homes = [makeOwnHome(), makeOwnHome()];
+  const password = ensureServerPasswords(homes[0] ?? makeOwnHome()).clickhouse;
+  const ports: number[] = [];
+  const servers: OwnServer[] = [];
+  for (const home of homes) {
+    ports.push(await choosePort(FREE));
+    servers.push(await prepareOwnClickhouse(home, { password, start: 'SYSTEM START LISTEN TCP' }));
+  }
+  const shards = ports.map(
+    (port) =>
+      `<replica><host>127.0.0.1</host><port>${port}</port><user>${SERVER_USER}</user><password>${password}</password></replica>`,
+  );
+  homes.forEach((home, at) =>
+    configure(
+      home,
+      `<tcp_port>${ports[at]}</tcp_port><remote_servers>${clustersOf(shards)}</remote_servers>`,
+    ),
+  );
+  await Promise.all(servers.map((server) => server.start()));
+  const hosts = servers.map(({ url }) => new URL(url).host).join(',');
+  return {
+    url: `http://${SERVER_USER}:${password}@${hosts}`,
+    ...{ servers, cluster: OWN_SHARDS },
+    async close() {
+      await Promise.all(servers.map((server) => server.kill()));
+      for (const home of homes) rmSync(home.dir, { recursive: true, force: true });
+    },
+  };
+}
+
 /** ClickHouse and PGlite of this test's own, both started. */
 export async function startOwnServers(): Promise<OwnServers> {
   const home = makeOwnHome();
   const clickhouse = await prepareOwnClickhouse(home);
+  const postgres = await prepareOwnPostgres(home);
+  await Promise.all([clickhouse.start(), postgres.start()]);
+  return {
+    clickhouse,
+    postgres,
+    warehouse: { url: clickhouse.url, cluster: '' },
+    async close() {
+      await Promise.all([clickhouse.kill(), postgres.kill()]);
+      rmSync(home.dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same with two shards, of which `clickhouse` is the first. */
+export async function startOwnShardServers(): Promise<OwnServers & { shards: OwnServer[] }> {
+  const home = makeOwnHome();
+  const postgres = await prepareOwnPostgres(home);
+  const [shards] = await Promise.all([startOwnShards(), postgres.start()]);
+  const [clickhouse] = shards.servers;
+  if (!clickhouse) throw new Error('no shard was started');
+  return {
+    ...{ clickhouse, postgres, shards: shards.servers, warehouse: shards },
+    async close() {
+      await Promise.all([shards.close(), postgres.kill()]);
+      rmSync(home.dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function prepareOwnPostgres(home: Home): Promise<OwnServer> {
   const passwords = ensureServerPasswords(home);
   const postgresPort = await choosePort(FREE);
   const postgresUrl = `postgres://postgres:${passwords.postgres}@127.0.0.1:${postgresPort}/postgres`;
-  const postgres = new OwnServer({
+  return new OwnServer({
     url: postgresUrl,
     launch: preparePostgres({ home, checkout, port: postgresPort }),
     async answers() {
@@ -163,13 +262,4 @@ export async function startOwnServers(): Promise<OwnServers> {
       }
     },
   });
-  await Promise.all([clickhouse.start(), postgres.start()]);
-  return {
-    clickhouse,
-    postgres,
-    async close() {
-      await Promise.all([clickhouse.kill(), postgres.kill()]);
-      rmSync(home.dir, { recursive: true, force: true });
-    },
-  };
 }

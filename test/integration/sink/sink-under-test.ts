@@ -53,12 +53,17 @@ export class SinkUnderTest {
     this.#producer = parts.producer;
   }
 
-  static async open(kafkaBrokers: string): Promise<SinkUnderTest> {
-    const servers = await startOwnServers();
+  static async open(
+    kafkaBrokers: string,
+    starting: Promise<OwnServers> = startOwnServers(),
+  ): Promise<SinkUnderTest> {
+    const servers = await starting;
     const env = {
       ...process.env,
       KAFKA_BROKERS: kafkaBrokers,
-      CLICKHOUSE_URL: servers.clickhouse.url,
+      CLICKHOUSE_URL: servers.warehouse.url,
+      CLICKHOUSE_SHARDS: servers.warehouse.cluster,
+      CLICKHOUSE_SHARDS_TRIAL: 'true',
       DATABASE_URL: servers.postgres.url,
       CLICKHOUSE_DATABASE: 'ravand',
     };
