@@ -6,6 +6,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { qualityQuery } from '../../../account-api/quality/queries.ts';
+import { readReport } from '../../../account-api/reports/run.ts';
 import { compileExport } from '../../../account-api/exports/compile.ts';
 import { schemaQueries } from '../../../account-api/schema/queries.ts';
 import { mergesOf } from '../../../audiences/people-sql.ts';
@@ -163,7 +164,10 @@ describe('two shards answer as one server', () => {
   it('audiences, their members and their frozen recipients', async () => {
     const root = audience();
     await answers((client, accountId) =>
-      audienceCounter({ client, mergesOf: mergesOf(client) })({
+      audienceCounter({
+        rowsOf: (statement) => readReport(onAccount(client, statement.accountId), statement),
+        mergesOf: mergesOf(client),
+      })({
         ...{ accountId, now: NOW, signal },
         audience: root,
       }),
