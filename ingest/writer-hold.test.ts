@@ -10,7 +10,7 @@ import { writerHold } from './writer-hold.ts';
 let postgres: MigratedDatabase;
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0025', '0029', '0045']);
+  postgres = await migratedDatabase(['0024', '0025', '0029', '0045']);
   await postgres.database.query(
     `INSERT INTO log_layout (partitions, created, phase) VALUES (4, 4, 'holding')`,
   );

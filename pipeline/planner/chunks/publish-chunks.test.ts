@@ -14,7 +14,7 @@ let postgres: MigratedDatabase;
 let hold: WriterHold;
 
 beforeAll(async () => {
-  postgres = await migratedDatabase(['0025', '0029', '0045']);
+  postgres = await migratedDatabase(['0024', '0025', '0029', '0045']);
   await query('INSERT INTO log_layout (partitions, created) VALUES (4, 4)');
   const log = createLog({ part: 'test', level: 'silent' });
   hold = writerHold({ database: postgres.database as Database, log, service: 'planner' });
