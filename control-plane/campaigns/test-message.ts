@@ -58,6 +58,7 @@ export async function sendTestMessage(request: MemberRequest, services: Services
   });
 }
 
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const TOO_MANY = `an account sends at most ${TESTS_PER_MINUTE} test messages in a minute`;
 
 /** Reads the body by the rules of POST /v1/messages; throws RefusedMessage. */
@@ -69,6 +70,9 @@ function readTest(
   const { user_id, idempotency_key, vars, ...others } = body;
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw new RefusedMessage(`unknown field ${JSON.stringify(unknown)}`);
+  // The key is in the id of the message, which audit lines keep after an erasure.
+  if (typeof idempotency_key === 'string' && !UUID.test(idempotency_key))
+    throw new RefusedMessage('idempotency_key must be a UUID: make one for each test');
   const asked = { user_id, idempotency_key, vars, template_id: templateId, channel };
   return readMessageRequest(Buffer.from(JSON.stringify(asked)), undefined);
 }

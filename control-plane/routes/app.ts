@@ -25,9 +25,12 @@ const TIMEOUT = { handler: 30_000, write: 33_000 };
  */
 export function buildControl(options: ControlOptions): FastifyInstance {
   const { ports, seconds, account } = options;
+  const { features } = account.services;
   const served = [
-    ...routes.map((route) => listenerRoute(route, options)),
-    ...sharedRoutes(account.services.features).map((route): ListenerRoute => ({
+    ...routes
+      .filter(({ feature }) => feature === undefined || features[feature])
+      .map((route) => listenerRoute(route, options)),
+    ...sharedRoutes(features).map((route): ListenerRoute => ({
       methods: [route.method],
       path: route.path,
       async serve(request) {

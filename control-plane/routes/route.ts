@@ -1,3 +1,4 @@
+import type { Features } from '../../account-api/features.ts';
 import type { MergesOf } from '../../audiences/people-sql.ts';
 import type { CountInMinute } from '../../account-api/limits/minute-counter.ts';
 import type { Messages } from '../../account-api/services.ts';
@@ -92,6 +93,8 @@ export interface ControlRoute {
   path: string;
   /** Undefined: every member. */
   permission: Permission | undefined;
+  /** Served only while this is switched on, as the routes of keys are. */
+  feature?: keyof Features;
   readsBody: boolean;
   handler(request: MemberRequest, services: Services): Answer | Promise<Answer>;
 }

@@ -67,6 +67,7 @@ const campaignRoutes: readonly ControlRoute[] = [
     ...post,
     path: '/v1/templates/{id}/test',
     permission: 'campaign.send',
+    feature: 'transactional',
     handler: sendTestMessage,
   },
   {

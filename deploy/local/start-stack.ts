@@ -17,7 +17,11 @@ import { ensureHomeKeys } from './home-keys.ts';
 import { ensureServerPasswords } from './server-passwords.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { brokerCount } from './services/brokers.ts';
-import { ensureKafkaCertificates, kafkaCertificates } from './services/kafka-certificates.ts';
+import {
+  ensureKafkaCertificates,
+  kafkaCertificates,
+  removeKafkaCertificates,
+} from './services/kafka-certificates.ts';
 import { runningSupervisor } from '../../cli/stack/control-client.ts';
 import type { StackPlan } from '../../cli/stack/stack-plan.ts';
 import { lockLaunch, launchSupervisor } from './supervisor/launch.ts';
@@ -94,7 +98,11 @@ async function prepareBrokers(
     );
   if (!isLocal) return { brokers: 1, hasPassword: false, ca: undefined };
   const brokers = brokerCount(home, config.LOCAL_KAFKA_BROKERS);
-  if (brokers === 1) return { brokers, hasPassword: config.LOCAL_KAFKA_SASL, ca: undefined };
+  if (brokers === 1) {
+    // What a start of three brokers left that ended before their first log: they would be counted.
+    removeKafkaCertificates(home);
+    return { brokers, hasPassword: config.LOCAL_KAFKA_SASL, ca: undefined };
+  }
   await ensureKafkaCertificates(home);
   return { brokers, hasPassword: true, ca: kafkaCertificates(home).ca };
 }

@@ -2,7 +2,7 @@ import type { SqlParams } from './sql.ts';
 
 const DAY = 86_400_000;
 /** ClickHouse's type Date has no days before 1970, and none long after this. */
-const DAYS_UNTIL = Date.UTC(2100, 0, 1);
+export const DAYS_UNTIL = Date.UTC(2100, 0, 1);
 
 /**
  * Conditions on the time of events, epoch milliseconds. `events` is ordered by the day of an event,

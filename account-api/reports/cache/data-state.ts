@@ -1,5 +1,10 @@
 import { MAX_RETENTION_DAYS } from '../../../events/retention.ts';
-import { beforeSql, sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
+import {
+  DAYS_UNTIL,
+  beforeSql,
+  sinceSql,
+  untilSql,
+} from '../../../platform/clickhouse/event-time.ts';
 import { SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import type { ReportReads } from './reads.ts';
 
@@ -170,15 +175,18 @@ export function compilePartCounts({
   parts: readonly string[];
 }): CompiledQuery {
   const params = new SqlParams();
-  const day = (time: number): string => `toDate(${params.instant(Math.max(0, time))})`;
+  // A later day wraps around in the type Date, and no part would have a row.
+  const ofDay = (compare: '>=' | '<=', time: number): string[] =>
+    time >= DAYS_UNTIL
+      ? []
+      : [`toDate(timestamp) ${compare} toDate(${params.instant(Math.max(0, time))})`];
   const where = [
     `account_id = ${params.whole(accountId)}`,
     ...(reads.events === undefined
       ? []
       : [
           `event IN ${params.bind('Array(String)', [...new Set(reads.events)])}`,
-          `toDate(timestamp) >= ${day(reads.from)}`,
-          `toDate(timestamp) <= ${day(reads.to)}`,
+          ...[...ofDay('>=', reads.from), ...ofDay('<=', reads.to)],
         ]),
     params.isTextIn('_part', parts),
   ];

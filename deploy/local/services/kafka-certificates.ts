@@ -23,6 +23,11 @@ export function kafkaCertificates({ data }: Pick<Home, 'data'>): {
   return { ca: join(folder, 'ca.pem'), keystore: join(folder, 'broker.pem') };
 }
 
+/** Removes what ensureKafkaCertificates() made. */
+export function removeKafkaCertificates({ data }: Pick<Home, 'data'>): void {
+  rmSync(join(data, 'kafka-tls'), { recursive: true, force: true });
+}
+
 /**
  * Makes an authority of this home and a certificate for its brokers, unless they are there. The
  * key of the authority is not kept. Needs openssl.

@@ -13,7 +13,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { homeOf, makeHome, type Home } from '../../../cli/stack/home.ts';
 import { brokerCount, brokerFolder } from './brokers.ts';
-import { ensureKafkaCertificates, kafkaCertificates } from './kafka-certificates.ts';
+import {
+  ensureKafkaCertificates,
+  kafkaCertificates,
+  removeKafkaCertificates,
+} from './kafka-certificates.ts';
 import { prepareKafka } from './kafka.ts';
 
 describe('the broker of a stack', () => {
@@ -95,6 +99,15 @@ describe('three brokers of a stack', () => {
 
     expect(brokerCount(home, '')).toBe(3);
     expect(() => brokerCount(home, '1')).toThrow('was made with 3 brokers of Kafka');
+  });
+
+  it('are one broker again when the first start of three ended before their log was made', async () => {
+    await ensureKafkaCertificates(home);
+    expect(brokerCount(home, '')).toBe(1);
+    removeKafkaCertificates(home);
+    mkdirSync(brokerFolder(home, 0), { recursive: true });
+    writeFileSync(join(brokerFolder(home, 0), 'meta.properties'), '');
+    expect(brokerCount(home, '')).toBe(1);
   });
 
   it('have certificates that their authority signed, whose key is not kept', async () => {

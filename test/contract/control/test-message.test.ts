@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TESTS_PER_MINUTE } from '../../../control-plane/campaigns/test-message.ts';
 import { createAccount, eventually, type TestAccount } from '../../support/stack.ts';
@@ -10,7 +11,6 @@ const database = openPostgres();
 let account: TestAccount;
 let owner: string;
 let template: number;
-let serial = 0;
 beforeAll(async () => {
   account = await createAccount('test messages');
   owner = await enter(String(account.accountId));
@@ -26,7 +26,7 @@ async function makeTemplate(session: string, channel: 'inapp' | 'sms'): Promise<
   return (saved.body as { id: number }).id;
 }
 
-const newKey = () => `panel-${Date.now()}-${++serial}`;
+const newKey = () => randomUUID();
 
 function send(body: object, { session = owner, id = template, headers = {} } = {}): Promise<Reply> {
   const json = { 'content-type': 'application/json', ...headers };
@@ -100,6 +100,7 @@ describe('POST /v1/templates/{id}/test', () => {
   it.each<[string, object]>([
     ['names nobody', { user_id: '' }],
     ['has a key of another form', { idempotency_key: 'test~12345678' }],
+    ['has a key that says something', { idempotency_key: '09121234567' }],
     ['names another channel', { channel: 'sms' }],
     ['names a category', { category: 'service' }],
   ])('is refused when it %s', async (_, wrong) => {

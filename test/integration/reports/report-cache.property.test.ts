@@ -342,6 +342,27 @@ it('each kind of change is seen at once', async () => {
   }
 });
 
+it('a late event of a person who is known changes the count of an audience at once', async () => {
+  for (const table of ['events', 'identities_flat', 'profiles'])
+    await command(`TRUNCATE TABLE ${table}`);
+  const people = ['u', 'v', 'w'];
+  await database.insert(
+    'profiles',
+    people.map((name) => ({ account_id: MINE, name, user_id: name, event_count: ++version })),
+  );
+  const at = (user: string) => ({ event: 'a', user, at: 39 * DAY });
+  await insertEvents(MINE, [at('u')]);
+  const one = openProcess();
+  for (const [index, ask] of AUDIENCES.slice(0, 2).entries()) {
+    const before = await fresh(ask);
+    expect(await answerOf(one, ask)).toEqual(before);
+    await insertEvents(MINE, [at(people[index + 1] ?? '')]);
+    const after = await fresh(ask);
+    expect(after, 'the event changes the answer').not.toEqual(before);
+    expect(await answerOf(one, ask)).toEqual(after);
+  }
+});
+
 it('inserts of other accounts, other events and merges leave an answer valid', async () => {
   for (const table of ['events', 'identities_flat']) await command(`TRUNCATE TABLE ${table}`);
   await command('SYSTEM STOP MERGES events');
