@@ -7,6 +7,7 @@ import { signInLimit } from '../../../control-plane/sign-in-limit/sign-in-limit.
 import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
 import { removeClaims } from '../../../ops/log/advance-epoch/apply.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
+import { CLAIM_KEYS } from '../../../platform/claims/claim-keys.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
 import { createLog } from '../../../platform/log.ts';
 import { connectRedis } from '../../../platform/redis/client.ts';
@@ -238,7 +239,7 @@ describe('with Redis Cluster', () => {
     expect(await limit.countAttempt(subject)).toBe(0);
 
     const left = async () =>
-      (await Promise.all(admins.map((admin) => admin.keys('{clm}:*')))).flat();
+      (await Promise.all(admins.map((admin) => admin.keys(CLAIM_KEYS)))).flat();
     expect(await left()).not.toHaveLength(0);
     await removeClaims(settingsOf(env), { removesClaims: true });
     expect(await left()).toHaveLength(0);
