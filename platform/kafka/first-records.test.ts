@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { FirstRecords } from './first-records.ts';
 
 interface Sent {
-  record: { topic: string; partition: number };
+  topic: string;
+  partition: number;
   id: string;
 }
 
@@ -13,7 +14,7 @@ function given(refused: readonly string[] = []) {
     produced.push(id);
   });
   const send = (id: string, partition = 0) => {
-    const sent = { record: { topic: 't', partition }, id };
+    const sent = { topic: 't', partition, id };
     firsts.send(sent);
     return sent;
   };

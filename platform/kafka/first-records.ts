@@ -1,4 +1,5 @@
 interface TopicPartition {
+  /** The name in Kafka: a topic that replaces one has brokers that do not know the producer. */
   topic: string;
   partition: number;
 }
@@ -22,7 +23,7 @@ interface Partition<T> {
  * in flight already, accepted; librdkafka then reports the first as delivered. Once a record is
  * acknowledged by every in-sync replica, each later leader knows the producer and refuses gaps.
  */
-export class FirstRecords<T extends { record: TopicPartition }> {
+export class FirstRecords<T extends TopicPartition> {
   readonly #produce: (record: T) => void;
   readonly #partitions = new Map<string, (Partition<T> | undefined)[]>();
   readonly #firsts = new Map<T, Partition<T>>();
@@ -39,7 +40,7 @@ export class FirstRecords<T extends { record: TopicPartition }> {
 
   /** Produces the record, or keeps it until the first one is acknowledged. Throws as `produce`. */
   send(record: T): void {
-    const partition = this.#partitionOf(record.record);
+    const partition = this.#partitionOf(record);
     partition.isUsed = true;
     if (partition.isKnown) this.#produce(record);
     else if (partition.first) partition.waiting.push(record);

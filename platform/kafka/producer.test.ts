@@ -1,30 +1,47 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../log.ts';
 import { kafkaSettings } from '../settings-common.ts';
 import { parseSettings } from '../settings.ts';
-import { connectProducer, type LogProducer, type PublishFailed } from './producer.ts';
+import {
+  connectProducer,
+  type LogProducer,
+  type ProducerOptions,
+  type PublishFailed,
+} from './producer.ts';
 import { startFakeBroker, type FakeBroker, type Refusal } from './testing/fake-broker.ts';
+import { readTopicNamesFrom, topicNamesKnown } from './topic-names.ts';
 
 const TOPIC = 'events.raw';
+const REPLACEMENT = 'events.raw.2';
 /** NOT_LEADER_OR_FOLLOWER: another broker leads the partition, or this one does not know yet. */
 const NOT_LEADER = 6;
 
 const POLICY_VIOLATION = 44;
+const MESSAGE_TOO_LARGE = 10;
+const QUEUE_FULL = -184;
 const QUEUED = 1000;
+const MIB = 1 << 20;
 
 let broker: FakeBroker;
 let producer: LogProducer;
 
 afterEach(async () => {
+  vi.restoreAllMocks();
+  readTopicNamesFrom(() => Promise.resolve({ topics: {}, former: {} }));
+  await topicNamesKnown();
   // One test has closed it.
   await producer.close(0).catch(() => undefined);
   await broker.close();
 });
 
 async function connect(refuse: Refusal): Promise<void> {
-  broker = await startFakeBroker({ topic: TOPIC, partitions: 2, refuse });
-  producer = await connectProducer({
-    settings: parseSettings(kafkaSettings, { KAFKA_BROKERS: broker.address }),
+  broker = await startFakeBroker({ topics: [TOPIC, REPLACEMENT], partitions: 2, refuse });
+  producer = await connectProducer(optionsFor(broker.address));
+}
+
+function optionsFor(address: string): ProducerOptions {
+  return {
+    settings: parseSettings(kafkaSettings, { KAFKA_BROKERS: address }),
     log: createLog({ part: 'test', level: 'error' }),
     clientId: 'test',
     timeout: 20_000,
@@ -32,8 +49,8 @@ async function connect(refuse: Refusal): Promise<void> {
     pollInterval: 1,
     // Every record is a batch, and a request, of its own.
     batchBytes: 1,
-    maxQueued: { records: QUEUED, bytes: 1 << 20 },
-  });
+    maxQueued: { records: QUEUED, bytes: 32 * MIB },
+  };
 }
 
 interface Report {
@@ -100,6 +117,22 @@ describe('a broker that appends whatever comes first of a producer that it does 
     expect(broker.values(1)).toEqual(['x', 'y', 'z']);
   });
 
+  it('a topic that replaces another one has first records of its own', async () => {
+    await connect((_, nth, topic) => (topic === REPLACEMENT && nth === 0 ? NOT_LEADER : undefined));
+    await sendAll(['known']);
+    readTopicNamesFrom(() => Promise.resolve({ topics: { [TOPIC]: REPLACEMENT }, former: {} }));
+    await topicNamesKnown();
+
+    const reports = await sendAll(['a', 'b', 'c']);
+
+    expect(broker.values(0, REPLACEMENT)).toEqual(['a', 'b', 'c']);
+    expect(summary(reports)).toEqual([
+      ['a', undefined, 0],
+      ['b', undefined, 1],
+      ['c', undefined, 2],
+    ]);
+  });
+
   it('a record whose success librdkafka only concludes from a later one has failed', async () => {
     // The broker has forgotten the producer: the next batch is refused, the one after it accepted.
     await connect((_, nth) => (nth === 1 ? NOT_LEADER : undefined));
@@ -128,6 +161,50 @@ it('records that wait for the first one of their partition fail with it, in orde
     ['c', POLICY_VIOLATION],
   ]);
   expect(broker.arrived).toHaveLength(1);
+});
+
+it('records that wait for a first one that is too large fail for another reason', async () => {
+  await connect((_, nth) => (nth === 0 ? MESSAGE_TOO_LARGE : undefined));
+
+  const reports = await sendAll(['a', 'b', 'c']);
+
+  expect(reports.map(({ value, error }) => [value, error?.kafkaCode])).toEqual([
+    ['a', MESSAGE_TOO_LARGE],
+    ['b', QUEUE_FULL],
+    ['c', QUEUE_FULL],
+  ]);
+  expect(broker.arrived).toHaveLength(1);
+});
+
+it('records that the client refuses after the first one fail before that one is reported', async () => {
+  await connect(() => undefined);
+  const largerThanTheClientAccepts = 'x'.repeat(17 * MIB);
+
+  const reports = await sendAll(['a', largerThanTheClientAccepts, 'c']);
+
+  expect(reports.map(({ value, error }) => [value[0], error?.kafkaCode])).toEqual([
+    ['x', QUEUE_FULL],
+    ['c', QUEUE_FULL],
+    ['a', undefined],
+  ]);
+  expect(broker.values(0)).toEqual(['a']);
+});
+
+it('a producer that cannot connect leaves no timer behind', async () => {
+  await connect(() => undefined);
+  await producer.close(0);
+  await broker.close();
+  const begun = vi.spyOn(globalThis, 'setInterval');
+  const ended = vi.spyOn(globalThis, 'clearInterval');
+
+  await expect(
+    connectProducer({ ...optionsFor(broker.address), connectTimeout: 1000 }),
+  ).rejects.toThrow('cannot reach Kafka');
+
+  const left = begun.mock.results
+    .map(({ value }) => value as unknown)
+    .filter((timer) => !ended.mock.calls.some(([of]) => of === timer));
+  expect(left).toEqual([]);
 });
 
 it('records that wait for the first one count in the limits of the queue', async () => {

@@ -87,6 +87,9 @@ export const BATCH_BYTES = 1_000_000;
 
 /** A record in flight; one callback may serve several, so each has its object. */
 interface Sent {
+  /** The name in Kafka when it was sent: each topic that replaces one has first records again. */
+  topic: string;
+  partition: number;
   record: OutgoingRecord;
   done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void;
 }
@@ -95,6 +98,11 @@ interface Sent {
 const QUEUE_FULL = -184;
 const NO_OFFSET = -1001;
 const REFUSED = 'the client accepts no more records after the first one of the partition';
+/**
+ * Answers about the one record: MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
+ * INVALID_RECORD. They say nothing about the records that wait for it.
+ */
+const OF_ONE_RECORD: ReadonlySet<number> = new Set([10, 18, 32, 87]);
 /** Far below producer.id.expiration.ms of the brokers, which is a day by default, ms. */
 const RENEW_MS = 6 * 3_600_000;
 
@@ -110,6 +118,13 @@ function failureOf(
   return offset >= 0
     ? undefined
     : new PublishFailed('Kafka acknowledged later records, but not this one', NO_OFFSET);
+}
+
+/** Of a record that fails with the first one of its partition. */
+function failureAfter(first: PublishFailed | undefined): PublishFailed {
+  if (!first) return new PublishFailed(REFUSED, QUEUE_FULL);
+  if (!OF_ONE_RECORD.has(first.kafkaCode)) return first;
+  return new PublishFailed(`not sent after the first record: ${first.message}`, QUEUE_FULL);
 }
 
 /**
@@ -141,12 +156,11 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   const inFlight = new Set<Sent>();
   let bytes = 0;
   const firsts = new FirstRecords<Sent>((sent) => {
-    const { topic, partition, key, value, timestamp, headers } = sent.record;
-    const to = physicalTopic(topic);
-    if (headers) producer.produce(to, partition, value, key, timestamp, sent, [...headers]);
-    else producer.produce(to, partition, value, key, timestamp, sent);
+    const { topic, partition } = sent;
+    const { key, value, timestamp, headers } = sent.record;
+    if (headers) producer.produce(topic, partition, value, key, timestamp, sent, [...headers]);
+    else producer.produce(topic, partition, value, key, timestamp, sent);
   });
-  const renewing = setInterval(() => firsts.renew(), RENEW_MS).unref();
   const polls = deliveryPolls(producer, {
     interval: options.pollInterval,
     inFlight: () => inFlight.size,
@@ -163,9 +177,10 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     appendedAt = -1,
   ) => {
     const failed = firsts.reported(sent, { isDelivered: !error });
-    if (forget(sent)) sent.done(error, offset, appendedAt);
-    for (const next of failed)
-      if (forget(next)) next.done(error ?? new PublishFailed(REFUSED, QUEUE_FULL), -1, -1);
+    if (error && forget(sent)) sent.done(error, offset, appendedAt);
+    for (const next of failed) if (forget(next)) next.done(failureAfter(error), -1, -1);
+    // Last, because it may send: nothing overtakes those that the client has just refused.
+    if (!error && forget(sent)) sent.done(error, offset, appendedAt);
     polls.completed();
   };
   producer.on('delivery-report', (error: kafka.LibrdKafkaError | null, report) => {
@@ -197,12 +212,14 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     );
   });
   polls.begin();
+  const renewing = setInterval(() => firsts.renew(), RENEW_MS).unref();
   const send = (record: OutgoingRecord, done: Sent['done']) => {
     const { length } = record.value;
     // Records that wait for the first one are not in the client's queue, which counts the same.
     if (inFlight.size >= maxQueued.records || bytes + length > maxQueued.bytes)
       throw new PublishFailed('the queue of the producer is full', QUEUE_FULL);
-    const sent = { record, done };
+    const topic = physicalTopic(record.topic);
+    const sent = { topic, partition: record.partition, record, done };
     inFlight.add(sent);
     bytes += length;
     polls.sent();
@@ -253,6 +270,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         );
       }),
     async close(ms) {
+      clearInterval(renewing);
       const until = performance.now() + ms;
       const left = () => Math.max(0, until - performance.now());
       while (firsts.isWaiting && left() > 0) await delay(CLOSE_POLL_MS);
@@ -273,7 +291,6 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
         producer.disconnect(500, () => resolve());
       });
       polls.end();
-      clearInterval(renewing);
     },
   };
 }

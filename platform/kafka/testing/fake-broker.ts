@@ -3,15 +3,20 @@ import { batchOf, PartitionLog, type Batch } from './partition-log.ts';
 import { Reply, Request } from './protocol.ts';
 
 /** What the broker answers to a batch: its own decision (undefined), or this error code. */
-export type Refusal = (batch: Batch, nth: number) => number | undefined;
+export type Refusal = (batch: Batch, nth: number, topic: string) => number | undefined;
+
+interface Arrived extends Batch {
+  topic: string;
+  partition: number;
+}
 
 export interface FakeBroker {
   /** host:port of the only broker. */
   address: string;
-  /** Values that were appended, by partition, in the order of the log. */
-  values: (partition: number) => string[];
+  /** Values that were appended, in the order of the log; of the first topic by default. */
+  values: (partition: number, topic?: string) => string[];
   /** Batches as they arrived, those that were refused too. */
-  arrived: readonly (Batch & { partition: number })[];
+  arrived: readonly Arrived[];
   /** As when every replica has expired the state of the producers. */
   forgetProducers(): void;
   close(): Promise<void>;
@@ -31,17 +36,23 @@ const UNSUPPORTED_VERSION = 35;
 const REFUSAL_WAIT_MS = 300;
 
 /**
- * A broker with one topic, whose leader changes when the test says so: `refuse` sees each batch
- * with its number among those of its partition. What is not refused is appended by Kafka's rules of
+ * A broker whose leaders change when the test says so: `refuse` sees each batch with its number
+ * among those of its partition. What is not refused is appended by Kafka's rules of
  * idempotent producers (partition-log.ts). Real brokers refuse so for milliseconds only.
  */
 export async function startFakeBroker(of: {
-  topic: string;
+  topics: readonly [string, ...string[]];
+  /** Of each topic. */
   partitions: number;
   refuse: Refusal;
 }): Promise<FakeBroker> {
-  const logs = Array.from({ length: of.partitions }, () => new PartitionLog());
-  const arrived: (Batch & { partition: number })[] = [];
+  const logs = new Map(
+    of.topics.map((topic) => [
+      topic,
+      Array.from({ length: of.partitions }, () => new PartitionLog()),
+    ]),
+  );
+  const arrived: Arrived[] = [];
   const sockets = new Set<Socket>();
   let nextProducerId = 1n;
   const onArrival: (() => void)[] = [];
@@ -53,13 +64,18 @@ export async function startFakeBroker(of: {
     });
 
   /** The error code and the base offset of a batch. */
-  const decide = (partition: number, batch: Batch): { error: number; offset: bigint } => {
-    const nth = arrived.filter((one) => one.partition === partition).length;
-    arrived.push({ ...batch, partition });
+  const decide = (
+    { topic, partition }: { topic: string; partition: number },
+    batch: Batch,
+  ): { error: number; offset: bigint } => {
+    const nth = arrived.filter((one) => one.topic === topic && one.partition === partition).length;
+    arrived.push({ ...batch, topic, partition });
     for (const resolve of onArrival.splice(0)) resolve();
-    const refusal = of.refuse(batch, nth);
+    const refusal = of.refuse(batch, nth, topic);
     if (refusal !== undefined) return { error: refusal, offset: -1n };
-    return logs[partition]?.append(batch) ?? { error: UNSUPPORTED_VERSION, offset: -1n };
+    return (
+      logs.get(topic)?.[partition]?.append(batch) ?? { error: UNSUPPORTED_VERSION, offset: -1n }
+    );
   };
 
   const produce = async (request: Request): Promise<Reply> => {
@@ -74,7 +90,7 @@ export async function startFakeBroker(of: {
       name,
       partitions: partitions.map(({ index, records }) => ({
         index,
-        ...decide(index, batchOf(records)),
+        ...decide({ topic: name, partition: index }, batchOf(records)),
       })),
     }));
     if (answers.some(({ partitions }) => partitions.some(({ error }) => error !== 0)))
@@ -94,12 +110,12 @@ export async function startFakeBroker(of: {
     new Reply()
       .array([1], (reply, id) => reply.int32(id).string('127.0.0.1').int32(port).string(null))
       .int32(1)
-      .array([of.topic], (reply, name) =>
+      .array([...logs], (reply, [name, partitions]) =>
         reply
           .int16(0)
           .string(name)
           .int8(0)
-          .array([...logs.keys()], (inner, index) =>
+          .array([...partitions.keys()], (inner, index) =>
             inner
               .int16(0)
               .int32(index)
@@ -152,9 +168,9 @@ export async function startFakeBroker(of: {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    values: (partition) => logs[partition]?.values ?? [],
+    values: (partition, topic = of.topics[0]) => logs.get(topic)?.[partition]?.values ?? [],
     arrived,
-    forgetProducers: () => logs.forEach((log) => log.forgetProducers()),
+    forgetProducers: () => [...logs.values()].flat().forEach((log) => log.forgetProducers()),
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();
