@@ -31,6 +31,11 @@ export async function resolveFrom(
     signal,
   );
   const unheld = new Set(passed.filter((_, at) => held[at] !== true));
+  // `resolve` asks the shards of its claims only: one that lost its claims holds none of these ids.
+  if (unheld.size > 0) {
+    const loaded = await store.resolve([], signal);
+    if (loaded.status === 'lost') return loaded;
+  }
   const resolved = await store.resolve(
     claims.filter((claim) => !unheld.has(claim)),
     signal,
