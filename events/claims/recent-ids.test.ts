@@ -34,6 +34,14 @@ describe('recent ids', () => {
     expect(known.has(1, one, 7500)).toBe(false);
   });
 
+  it('count from when they were first added within the window', () => {
+    const known = recent();
+    known.add(1, one, 5000);
+    known.add(1, one, 5600);
+    expect(known.addedAt(1, one, 5700)).toBe(5000);
+    expect(known.has(1, one, 6000)).toBe(false);
+  });
+
   it('agree with a map of all ids as long as there is room', () => {
     const known = recent();
     const model = new Map<ClaimId, number>();

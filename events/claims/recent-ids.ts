@@ -50,9 +50,15 @@ export class RecentIds {
 
   /** True when the account has the id, received less than the window before or after `at`. */
   has(account: number, id: ClaimId, at: number): boolean {
+    return this.addedAt(account, id, at) !== undefined;
+  }
+
+  /** The earliest time, Unix ms, less than the window before or after `at`; undefined: not known. */
+  addedAt(account: number, id: ClaimId, at: number): number | undefined {
     const known = this.#accounts.get(account);
-    if (!known) return false;
-    return this.#holds(known.young, id, at) || (known.old ? this.#holds(known.old, id, at) : false);
+    if (!known) return undefined;
+    const old = known.old && this.#timeOf(known.old, id, at);
+    return old ?? this.#timeOf(known.young, id, at);
   }
 
   /** @param at receive time, Unix ms */
@@ -71,8 +77,10 @@ export class RecentIds {
       else this.#turn(known, at, slots);
       this.#makeRoom(account);
     }
-    // Before the origin, after the clock was set back: it cannot be stored.
-    if (at >= known.young.origin) insert(known.young, id, at - known.young.origin + 1);
+    // Before the origin, after the clock was set back: it cannot be stored. Of an id that was added
+    // twice within the window the earlier time counts: the later event may have been no row.
+    if (at >= known.young.origin && this.#timeOf(known.young, id, at) === undefined)
+      insert(known.young, id, at - known.young.origin + 1);
   }
 
   clear(): void {
@@ -80,9 +88,10 @@ export class RecentIds {
     this.#bytes = 0;
   }
 
-  #holds(generation: Generation, id: ClaimId, at: number): boolean {
-    const time = find(generation, id);
-    return time > 0 && Math.abs(at - (generation.origin + time - 1)) < this.#windowMs;
+  #timeOf(generation: Generation, id: ClaimId, at: number): number | undefined {
+    const stored = find(generation, id);
+    const time = generation.origin + stored - 1;
+    return stored > 0 && Math.abs(at - time) < this.#windowMs ? time : undefined;
   }
 
   #generation(origin: number, slots: number): Generation {

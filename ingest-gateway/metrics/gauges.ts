@@ -181,7 +181,7 @@ export function gatewayReadings({
     ),
     counter(
       'recent_ids_total',
-      'Message ids that were looked up among the recent ones of this process, how many it knew, and how often all were forgotten because the log changed or PostgreSQL could not say so.',
+      'Message ids that were looked up among the recent ones of this process, how many it knew and asked Redis about, and how often all were forgotten because the log changed or PostgreSQL could not say so.',
       () => Object.entries(claims.counters),
       'action',
     ),

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { claimId, claimScope, type ClaimId } from '../../events/claims/claim-id.ts';
+import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import { LocalClaims, type GatewayClaimed } from './local-claims.ts';
 
-const TTL = 1000;
-const SDK = { account: 7, receivedAt: 5000, isExact: false };
+const TTL = 100_000;
+const SDK = { account: 7, receivedAt: 500_000, isExact: false };
+const after = (ms: number) => ({ ...SDK, receivedAt: SDK.receivedAt + ms });
 const scope = claimScope(7, 'message');
 const ids = (...names: string[]): ClaimId[] => names.map((name) => claimId(scope, name));
 
-function claims(maxBytes = 1024 * 1024) {
+/** @param inRedis what Redis answers about an id */
+function claims({ maxBytes = 1024 * 1024, inRedis = 'claimed' as ClaimVerdict } = {}) {
   const asked: string[] = [];
   const of = (what: string) => (claimed: GatewayClaimed) => {
     asked.push(`${what} ${claimed.ids.length}`);
@@ -18,7 +21,7 @@ function claims(maxBytes = 1024 * 1024) {
     batcher: {
       claim: (found, receivedAt) => {
         asked.push(`claim ${found.length}`);
-        const verdicts = found.map(() => 'claimed' as const);
+        const verdicts = found.map(() => inRedis);
         return Promise.resolve({ ids: found, receivedAt, token: null, verdicts });
       },
       confirm: of('confirm'),
@@ -34,21 +37,44 @@ function claims(maxBytes = 1024 * 1024) {
 }
 
 describe('the claims of a gateway', () => {
-  it('know what this process made durable, without Redis', async () => {
-    const { local, asked, verdicts } = claims();
+  it('ask Redis only about what this process made durable itself', async () => {
+    const { local, asked, verdicts } = claims({ inRedis: 'durable' });
     local.confirm(await local.claim(ids('a', 'b', 'c'), SDK), [0, 2]);
+    expect(asked).toEqual([]);
     expect(await verdicts(ids('a', 'b', 'c'))).toEqual(['durable', 'claimed', 'durable']);
     expect(await verdicts(ids('a'))).toEqual(['durable']);
     expect(await verdicts(ids('b'))).toEqual(['claimed']);
-    expect(asked).toEqual([]);
+    expect(asked).toEqual(['claim 2', 'claim 1']);
     expect(local.counters).toEqual({ ids: 8, known: 3, forgotten: 0 });
   });
 
-  it('forget an id after the window, to the millisecond', async () => {
-    const { local, verdicts } = claims();
+  it('publish an event whose first delivery was a duplicate of an event that has left the window', async () => {
+    // Another gateway's claim was resolved, and its window has just ended.
+    const { local, verdicts } = claims({ inRedis: 'unguarded' });
     local.confirm(await local.claim(ids('a'), SDK));
-    expect(await verdicts(ids('a'), { ...SDK, receivedAt: 5999 })).toEqual(['durable']);
-    expect(await verdicts(ids('a'), { ...SDK, receivedAt: 6000 })).toEqual(['claimed']);
+    expect(await verdicts(ids('a', 'a', 'b'), after(2000))).toEqual([
+      'unguarded',
+      'repeated',
+      'claimed',
+    ]);
+  });
+
+  it('are held by an event that the normaliser has not resolved yet, for a minute', async () => {
+    const { local, verdicts } = claims({ inRedis: 'claimed' });
+    local.confirm(await local.claim(ids('a'), SDK));
+    expect(await verdicts(ids('a'), after(59_999))).toEqual(['durable']);
+    expect(await verdicts(ids('a'), after(60_000))).toEqual(['claimed']);
+    // The first delivery counts: the one that was published now may be no row.
+    local.confirm(await local.claim(ids('a'), after(60_000)));
+    expect(await verdicts(ids('a'), after(60_001))).toEqual(['claimed']);
+  });
+
+  it('forget an id after the window, to the millisecond', async () => {
+    const { local, asked, verdicts } = claims({ inRedis: 'durable' });
+    local.confirm(await local.claim(ids('a'), SDK));
+    expect(await verdicts(ids('a'), after(TTL - 1))).toEqual(['durable']);
+    expect(await verdicts(ids('a'), after(TTL))).toEqual(['claimed']);
+    expect(asked).toEqual(['claim 1']);
   });
 
   it('publish an id once that a request has twice', async () => {
@@ -72,7 +98,7 @@ describe('the claims of a gateway', () => {
   });
 
   it('are those of Redis for all requests without memory for ids', async () => {
-    const { local, asked } = claims(0);
+    const { local, asked } = claims({ maxBytes: 0 });
     local.confirm(await local.claim(ids('a'), SDK));
     expect(asked).toEqual(['claim 1', 'confirm 1']);
   });

@@ -1,6 +1,6 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import { RecentIds } from '../../events/claims/recent-ids.ts';
-import { isDuplicate, markRepeats, type ClaimVerdict } from '../../events/claims/verdict.ts';
+import { markRepeats, type ClaimVerdict } from '../../events/claims/verdict.ts';
 import type { ClaimBatcher, ClaimedIds } from './claim-batcher.ts';
 
 /** Whose events the ids are of, and when they were received, Unix ms. */
@@ -25,12 +25,19 @@ interface LocalClaimsOptions {
 }
 
 const ONE_CLAIMED: readonly ClaimVerdict[] = ['claimed'];
+/**
+ * An id that was stored less than this ago and has no entry in Redis is not resolved yet. An entry of
+ * an earlier event, of which it is a duplicate, stays for sweepSlack (10 minutes at least) after its
+ * window.
+ */
+const UNRESOLVED_MS = 60_000;
 
 /**
  * The claims of a gateway. They are advisory, because the normaliser decides
- * (docs/deduplication.md): so the ids that this process made durable itself answer without a round
- * trip, and what is not among them is published. Only requests that must report every duplicate ask
- * Redis.
+ * (docs/deduplication.md): what is not among the ids that this process made durable itself is
+ * published without a round trip. What is among them may have been no row, but a duplicate of one
+ * that has left the window since then: Redis is asked. Requests that must report every duplicate ask
+ * Redis about all ids.
  */
 export class LocalClaims {
   readonly #batcher: LocalClaimsOptions['batcher'];
@@ -57,16 +64,33 @@ export class LocalClaims {
     const recent = this.#recent;
     if (!recent || isExact) return this.#batcher.claim(ids, receivedAt);
     this.counters.ids += ids.length;
-    let verdicts = ONE_CLAIMED;
-    const [first] = ids;
-    if (ids.length !== 1 || (first !== undefined && recent.has(account, first, receivedAt))) {
-      const found = ids.map((id): ClaimVerdict =>
-        recent.has(account, id, receivedAt) ? 'durable' : 'claimed',
-      );
-      verdicts = ids.length > 1 ? markRepeats(ids, found) : found;
-      for (const verdict of verdicts) if (isDuplicate(verdict)) this.counters.known++;
-    }
+    if (ids.some((id) => recent.has(account, id, receivedAt))) return this.#ask(ids, request, recent);
+    const verdicts = ids.length === 1 ? ONE_CLAIMED : markRepeats(ids, allClaimed(ids));
     return { ids, receivedAt, token: null, verdicts, account };
+  }
+
+  /** Redis decides about the ids that are known here. Without it they are published. */
+  async #ask(
+    ids: readonly ClaimId[],
+    { account, receivedAt }: ClaimingRequest,
+    recent: RecentIds,
+  ): Promise<GatewayClaimed> {
+    const known = ids.flatMap((id, position) => {
+      const added = recent.addedAt(account, id, receivedAt);
+      return added === undefined ? [] : [{ id, position, added }];
+    });
+    this.counters.known += known.length;
+    const answer = await this.#batcher.claim(
+      known.map(({ id }) => id),
+      receivedAt,
+    );
+    const verdicts = allClaimed(ids);
+    for (const [at, { position, added }] of known.entries()) {
+      const verdict = answer.verdicts[at] ?? 'unguarded';
+      const isUnresolved = verdict === 'claimed' && Math.abs(receivedAt - added) < UNRESOLVED_MS;
+      verdicts[position] = isUnresolved ? 'durable' : verdict;
+    }
+    return { ids, receivedAt, token: null, verdicts: markRepeats(ids, verdicts), account };
   }
 
   /** The events are durable. */
@@ -99,4 +123,8 @@ export class LocalClaims {
     this.#recent?.clear();
     this.counters.forgotten++;
   }
+}
+
+function allClaimed(ids: readonly ClaimId[]): ClaimVerdict[] {
+  return new Array<ClaimVerdict>(ids.length).fill('claimed');
 }
