@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { LocalClaims } from '../platform/claims/local-claims.ts';
@@ -149,6 +149,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     batcher,
     dedupeTtl: config.DEDUPE_TTL,
     maxBytes: config.CLAIM_PENDING > 0 ? 0 : config.RECENT_IDS_MAX_BYTES,
+    slotKeys: [randomInt(2 ** 32), randomInt(2 ** 32)],
   });
   const admitBalance = balanceAdmission();
   const writer = new EventWriter({

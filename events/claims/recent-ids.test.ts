@@ -9,7 +9,8 @@ const ids = (account: number, count: number, from = 0): ClaimId[] => {
   return Array.from({ length: count }, (_, at) => claimId(scope, `id ${from + at}`));
 };
 const [one, other] = ids(1, 2) as [ClaimId, ClaimId];
-const recent = (maxBytes = MIB) => new RecentIds({ maxBytes, windowMs: WINDOW });
+const KEYS = [0x9e3779b1, 0x85ebca77] as const;
+const recent = (maxBytes = MIB) => new RecentIds({ maxBytes, windowMs: WINDOW, keys: KEYS });
 
 describe('recent ids', () => {
   it('are known from when they were added until the window has passed, to the millisecond', () => {
@@ -100,5 +101,21 @@ describe('recent ids', () => {
     known.add(1, other, 1000);
     expect(known.has(1, other, 1000)).toBe(false);
     expect(known.has(1, one, 3999)).toBe(false);
+  });
+
+  it('are stored again after a clock was far ahead for a moment', () => {
+    const known = recent();
+    known.add(1, one, 5000);
+    known.add(1, one, 5000 + 365 * 86_400_000);
+    known.add(1, other, 5100);
+    expect(known.has(1, other, 5200)).toBe(true);
+  });
+
+  it('that a client chose for their first bytes are found within few slots', () => {
+    const known = recent();
+    const chosen = ids(1, 3000).map((id) => `same${id.slice(4)}` as ClaimId);
+    for (const id of chosen) known.add(1, id, 5000);
+    expect(chosen.every((id) => known.has(1, id, 5000))).toBe(true);
+    expect(known.longestSearch).toBeLessThan(300);
   });
 });

@@ -8,6 +8,8 @@ const FIRST_SLOTS = 16;
 const ACCOUNT_BYTES = 256;
 /** An account has at most two generations of this share of all bytes. */
 const GENERATION_SHARE = 8;
+/** The clock is set back by more than this: the origin was wrong, and a new generation begins. */
+const MAX_CLOCK_STEP_MS = 5_000;
 /** The time of a slot has 32 bits. */
 const MAX_WINDOW_MS = 2 ** 32 - 2;
 
@@ -19,9 +21,21 @@ interface Generation {
   ids: number;
 }
 
+/**
+ * Odd random multipliers of two words of an id. Message ids are chosen by clients and their hash has
+ * no key: without secret multipliers chosen ids would lie side by side and make searches long.
+ */
+export type SlotKeys = readonly [number, number];
+
 interface AccountIds {
   young: Generation;
   old: Generation | undefined;
+}
+
+interface RecentIdsOptions {
+  readonly maxBytes: number;
+  readonly windowMs: number;
+  readonly keys: SlotKeys;
 }
 
 /**
@@ -33,11 +47,16 @@ export class RecentIds {
   readonly #maxBytes: number;
   readonly #windowMs: number;
   readonly #maxSlots: number;
+  readonly #keys: SlotKeys;
   readonly #accounts = new Map<number, AccountIds>();
   #bytes = 0;
 
-  /** @param windowMs DEDUPE_TTL */
-  constructor({ maxBytes, windowMs }: { maxBytes: number; windowMs: number }) {
+  /**
+   * @param windowMs DEDUPE_TTL
+   * @param keys random numbers below 2^32
+   */
+  constructor({ maxBytes, windowMs, keys }: RecentIdsOptions) {
+    this.#keys = [keys[0] | 1, keys[1] | 1];
     this.#maxBytes = maxBytes;
     this.#windowMs = Math.min(windowMs, MAX_WINDOW_MS);
     const most = Math.max(FIRST_SLOTS, maxBytes / GENERATION_SHARE / SLOT_BYTES);
@@ -46,6 +65,12 @@ export class RecentIds {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Slots that the longest search of a stored id reads; it walks all slots. */
+  get longestSearch(): number {
+    const all = [...this.#accounts.values()].flatMap(({ young, old }) => [young, old ?? []].flat());
+    return Math.max(0, ...all.map(({ words }) => longestSearch(words, this.#keys)));
   }
 
   /** True when the account has the id, received less than the window before or after `at`. */
@@ -70,17 +95,20 @@ export class RecentIds {
       this.#bytes += ACCOUNT_BYTES;
       this.#makeRoom(account);
     }
-    if (at - known.young.origin >= this.#windowMs) this.#turn(known, at, FIRST_SLOTS);
-    else if (isFull(known.young)) {
+    const sinceOrigin = at - known.young.origin;
+    if (sinceOrigin >= this.#windowMs || sinceOrigin < -MAX_CLOCK_STEP_MS) {
+      this.#turn(known, at, FIRST_SLOTS);
+      this.#makeRoom(account);
+    } else if (isFull(known.young)) {
       const slots = slotsOf(known.young);
       if (slots < this.#maxSlots) this.#grow(known.young, 2 * slots);
       else this.#turn(known, at, slots);
       this.#makeRoom(account);
     }
-    // Before the origin, after the clock was set back: it cannot be stored. Of an id that was added
+    // A little before the origin, after the clock was set back: it cannot be stored. Of an id that was added
     // twice within the window the earlier time counts: the later event may have been no row.
     if (at >= known.young.origin && this.#timeOf(known.young, id, at) === undefined)
-      insert(known.young, id, at - known.young.origin + 1);
+      this.#insert(known.young, id, at - known.young.origin + 1);
   }
 
   clear(): void {
@@ -89,9 +117,23 @@ export class RecentIds {
   }
 
   #timeOf(generation: Generation, id: ClaimId, at: number): number | undefined {
-    const stored = find(generation, id);
+    const stored = this.#find(generation, id);
     const time = generation.origin + stored - 1;
     return stored > 0 && Math.abs(at - time) < this.#windowMs ? time : undefined;
+  }
+
+  /** The stored time of an id; 0: it is not there. */
+  #find({ words }: Generation, id: ClaimId): number {
+    return words[search(words, wordsOf(id), this.#keys) + 3] ?? 0;
+  }
+
+  #insert(generation: Generation, id: ClaimId, time: number): void {
+    const { words } = generation;
+    const of = wordsOf(id);
+    const at = search(words, of, this.#keys);
+    if (words[at + 3] === 0) generation.ids++;
+    words.set(of, at);
+    words[at + 3] = time;
   }
 
   #generation(origin: number, slots: number): Generation {
@@ -116,9 +158,13 @@ export class RecentIds {
     this.#bytes += generation.words.byteLength - before.byteLength;
     for (let at = 0; at < before.length; at += SLOT_WORDS) {
       if (before[at + 3] === 0) continue;
-      const free = freeSlot(generation.words, before[at] ?? 0);
-      for (let word = 0; word < SLOT_WORDS; word++)
-        generation.words[free + word] = before[at + word] ?? 0;
+      const { words } = generation;
+      const free = search(
+        words,
+        [before[at] ?? 0, before[at + 1] ?? 0, before[at + 2] ?? 0],
+        this.#keys,
+      );
+      for (let word = 0; word < SLOT_WORDS; word++) words[free + word] = before[at + word] ?? 0;
     }
   }
 
@@ -170,37 +216,33 @@ function wordOf(id: ClaimId, word: number): number {
   );
 }
 
-/** The stored time of an id; 0: it is not there. */
-function find({ words }: Generation, id: ClaimId): number {
-  const first = wordOf(id, 0);
-  const mask = words.length - 1;
-  for (let at = (first * SLOT_WORDS) & mask; ; at = (at + SLOT_WORDS) & mask) {
-    const time = words[at + 3] ?? 0;
-    if (time === 0) return 0;
-    if (words[at] === first && words[at + 1] === wordOf(id, 1) && words[at + 2] === wordOf(id, 2))
-      return time;
-  }
+type IdWords = readonly [number, number, number];
+
+const wordsOf = (id: ClaimId): IdWords => [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)];
+
+/** Where the search of an id begins: the high bits, which depend on all bits of both words. */
+function homeOf(words: Uint32Array, [first, second]: IdWords, keys: SlotKeys): number {
+  const hash = Math.imul(first, keys[0]) + Math.imul(second, keys[1]);
+  return (hash >>> (Math.clz32(words.length / SLOT_WORDS) + 1)) * SLOT_WORDS;
 }
 
-function insert(generation: Generation, id: ClaimId, time: number): void {
-  const { words } = generation;
-  const [first, second, third] = [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)];
+/** The slot of an id, or the empty one where it belongs. */
+function search(words: Uint32Array, id: IdWords, keys: SlotKeys): number {
   const mask = words.length - 1;
-  let at = (first * SLOT_WORDS) & mask;
+  let at = homeOf(words, id, keys);
   while (words[at + 3] !== 0) {
-    if (words[at] === first && words[at + 1] === second && words[at + 2] === third) break;
+    if (words[at] === id[0] && words[at + 1] === id[1] && words[at + 2] === id[2]) break;
     at = (at + SLOT_WORDS) & mask;
   }
-  if (words[at + 3] === 0) generation.ids++;
-  words[at] = first;
-  words[at + 1] = second;
-  words[at + 2] = third;
-  words[at + 3] = time;
+  return at;
 }
 
-function freeSlot(words: Uint32Array, first: number): number {
-  const mask = words.length - 1;
-  let at = (first * SLOT_WORDS) & mask;
-  while (words[at + 3] !== 0) at = (at + SLOT_WORDS) & mask;
-  return at;
+function longestSearch(words: Uint32Array, keys: SlotKeys): number {
+  let longest = 0;
+  for (let at = 0; at < words.length; at += SLOT_WORDS) {
+    if (words[at + 3] === 0) continue;
+    const home = homeOf(words, [words[at] ?? 0, words[at + 1] ?? 0, words[at + 2] ?? 0], keys);
+    longest = Math.max(longest, ((at - home) & (words.length - 1)) / SLOT_WORDS + 1);
+  }
+  return longest;
 }

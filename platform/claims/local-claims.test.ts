@@ -18,6 +18,7 @@ function claims({ maxBytes = 1024 * 1024, inRedis = 'claimed' as ClaimVerdict } 
   const local = new LocalClaims({
     dedupeTtl: TTL,
     maxBytes,
+    slotKeys: [1, 1],
     batcher: {
       claim: (found, receivedAt) => {
         asked.push(`claim ${found.length}`);

@@ -1,5 +1,5 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
-import { RecentIds } from '../../events/claims/recent-ids.ts';
+import { RecentIds, type SlotKeys } from '../../events/claims/recent-ids.ts';
 import { markRepeats, type ClaimVerdict } from '../../events/claims/verdict.ts';
 import type { ClaimBatcher, ClaimedIds } from './claim-batcher.ts';
 
@@ -22,6 +22,8 @@ interface LocalClaimsOptions {
   dedupeTtl: number;
   /** RECENT_IDS_MAX_BYTES; 0: every id is claimed in Redis. */
   maxBytes: number;
+  /** Random numbers below 2^32. */
+  slotKeys: SlotKeys;
 }
 
 const ONE_CLAIMED: readonly ClaimVerdict[] = ['claimed'];
@@ -46,9 +48,10 @@ export class LocalClaims {
   #epochs: number | undefined;
   readonly counters = { ids: 0, known: 0, forgotten: 0 };
 
-  constructor({ batcher, dedupeTtl, maxBytes }: LocalClaimsOptions) {
+  constructor({ batcher, dedupeTtl, maxBytes, slotKeys }: LocalClaimsOptions) {
     this.#batcher = batcher;
-    if (maxBytes > 0) this.#recent = new RecentIds({ maxBytes, windowMs: dedupeTtl });
+    if (maxBytes > 0)
+      this.#recent = new RecentIds({ maxBytes, windowMs: dedupeTtl, keys: slotKeys });
   }
 
   /** Bytes of the ids. */
@@ -64,7 +67,8 @@ export class LocalClaims {
     const recent = this.#recent;
     if (!recent || isExact) return this.#batcher.claim(ids, receivedAt);
     this.counters.ids += ids.length;
-    if (ids.some((id) => recent.has(account, id, receivedAt))) return this.#ask(ids, request, recent);
+    if (ids.some((id) => recent.has(account, id, receivedAt)))
+      return this.#ask(ids, request, recent);
     const verdicts = ids.length === 1 ? ONE_CLAIMED : markRepeats(ids, allClaimed(ids));
     return { ids, receivedAt, token: null, verdicts, account };
   }
