@@ -9,7 +9,7 @@ const MAX_VISITS = 64;
 const MAX_CALLS = 64;
 
 interface SweeperOptions {
-  readonly store: ClaimStore;
+  readonly store: Pick<ClaimStore, 'shards' | 'sweep'>;
   /** ms */
   readonly dedupeTtl: number;
   /** Number of partitions of the topic. */
@@ -53,17 +53,20 @@ export class Sweeper {
     await this.#sweeping;
   }
 
+  /** A shard that does not answer keeps no other from being swept. */
   async #sweep(): Promise<void> {
     const { store, onLost, onError } = this.#options;
-    try {
-      for (let shard = 0; shard < store.shards; shard += 1)
-        if ((await this.#sweepShard(shard)) === 'lost') {
-          onLost();
-          return;
-        }
-    } catch (error) {
-      onError(asError(error));
-    }
+    const errors: Error[] = [];
+    for (let shard = 0; shard < store.shards; shard += 1)
+      try {
+        if ((await this.#sweepShard(shard)) !== 'lost') continue;
+        onLost();
+        break;
+      } catch (error) {
+        errors.push(asError(error));
+      }
+    const [first] = errors;
+    if (first) onError(first);
   }
 
   async #sweepShard(shard: number): Promise<'swept' | 'lost'> {

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Sweeper } from './sweeper.ts';
+
+const swept = { status: 'swept', buckets: 1, visited: 1, seen: 0, removed: 0 } as const;
+
+describe('the sweeper of claims', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('sweeps the other shards when one does not answer, and reports its error', async () => {
+    const sweeps: number[] = [];
+    const errors: string[] = [];
+    const sweeper = new Sweeper({
+      store: {
+        shards: 4,
+        sweep: ({ shard }) => {
+          sweeps.push(shard);
+          if (shard === 1 || shard === 2) return Promise.reject(new Error(`no answer of ${shard}`));
+          return Promise.resolve(swept);
+        },
+      },
+      dedupeTtl: 1000,
+      partitions: 1,
+      progress: () => ({ epoch: 0, processed: [] }),
+      onLost: () => errors.push('lost'),
+      onError: ({ message }) => errors.push(message),
+    });
+    sweeper.start();
+    await vi.advanceTimersToNextTimerAsync();
+    await sweeper.stop();
+    expect(sweeps).toEqual([0, 1, 2, 3]);
+    expect(errors).toEqual(['no answer of 1']);
+  });
+});
