@@ -84,7 +84,11 @@ export async function awaitLoaded(context: BackfillContext): Promise<readonly st
       continue;
     }
     try {
-      await new Backfill({ ...context, lock, held: attempt.lock }).run();
+      const { isComplete } = await new Backfill({ ...context, lock, held: attempt.lock }).run();
+      // Nothing reads the former claims any more, so nothing waits for the scan of all keys: what a
+      // failure leaves costs memory only.
+      if (isComplete)
+        void context.former?.remove().catch((error: unknown) => context.onWaiting(asError(error)));
     } catch (error) {
       context.signal.throwIfAborted();
       context.onWaiting(asError(error));
@@ -123,7 +127,8 @@ class Backfill implements BackfillTarget {
     this.signal = AbortSignal.any([options.signal, this.#lost.signal]);
   }
 
-  async run(): Promise<void> {
+  /** `isComplete`: the claims of all shards were loaded. */
+  async run(): Promise<{ isComplete: boolean }> {
     const { former, backfill, shards } = this.#context;
     const renewal = setInterval(() => void this.#renew(), BACKFILL_LOCK_MS / 3);
     try {
@@ -136,9 +141,7 @@ class Backfill implements BackfillTarget {
         const finished = await this.#retry(() => this.#lock.finish(permit, marker));
         if (!finished) this.#failLost();
       }
-      // Nothing reads them any more: what a failure leaves costs memory only.
-      if (this.#permits.length === shards.length)
-        await former?.remove().catch((error: unknown) => this.#context.onWaiting(asError(error)));
+      return { isComplete: this.#permits.length === shards.length };
     } finally {
       clearInterval(renewal);
       // Lets another process start at once. If Redis is unavailable, the lock expires.
