@@ -11,16 +11,19 @@ import type { HoldGate } from './hold-gate.ts';
 interface FollowOptions {
   /** The row of this gateway in gateway_instances. */
   instance: string;
-  database: Database;
+  database: Pick<Database, 'query'>;
   log: Log;
-  gate: HoldGate;
+  gate: Pick<HoldGate, 'state' | 'phase' | 'follow' | 'problem'>;
   /** Accepted events in the spool. */
   spooled: () => number;
   /** Accepted records that Kafka refuses for their size. */
   refused: () => Promise<number>;
   /** The layout that is followed now; resolves when it is stored for the next process. */
   onRead: (layout: LogLayout) => Promise<void>;
-  /** How many epochs of the log have begun, at each poll; undefined: that cannot be read. */
+  /**
+   * How many epochs of the log have begun, at each poll; undefined: that cannot be read, or was not
+   * for 3 s, because PostgreSQL does not answer.
+   */
   onEpochs: (epochs: number | undefined) => void;
   /** Partitions that Kafka has, by topic; empty while it is unreachable. */
   counts: () => Promise<ReadonlyMap<string, number>>;
@@ -35,6 +38,8 @@ export interface LayoutFollower {
 const POLL = 2000;
 /** While writers hold or release their records, ms. */
 const POLL_IN_CHANGE = 500;
+/** Epochs that were read longer ago say nothing about the log, ms. */
+const EPOCHS_LIVE_FOR = 3000;
 const REFUSED =
   'records in the folder quarantine of its spool: raise max.message.bytes of events.raw, or remove the files';
 /** The number of partitions that Kafka has is compared every so many polls. */
@@ -47,6 +52,7 @@ const COMPARE_EVERY = 5;
 export function followLayout(options: FollowOptions): LayoutFollower {
   const { database, log, gate, instance } = options;
   let timer: NodeJS.Timeout | undefined;
+  let stale: NodeJS.Timeout | undefined;
   let polls = 0;
   let isClosed = false;
 
@@ -68,12 +74,23 @@ export function followLayout(options: FollowOptions): LayoutFollower {
       log.error({ code: 'partitions_changed', recorded: layout.partitions }, problem);
     gate.problem = problem;
   };
+  /** A query that hangs does not fail for a long time. */
+  const watchAge = () => {
+    clearTimeout(stale);
+    if (isClosed) return;
+    stale = setTimeout(() => {
+      options.onEpochs(undefined);
+      watchAge();
+    }, EPOCHS_LIVE_FOR);
+    stale.unref();
+  };
   const poll = async () => {
     try {
       // In this order: a change that begins after the registration waits for this process, one that
       // began before it is read.
       await register();
       const layout = await readLayoutAndErasures(database);
+      watchAge();
       options.onEpochs(layout?.epochs);
       if (!layout) return;
       const before = gate.phase;
@@ -96,12 +113,14 @@ export function followLayout(options: FollowOptions): LayoutFollower {
   };
   return {
     start: async () => {
+      watchAge();
       await poll();
       next();
     },
     close: async () => {
       isClosed = true;
       clearTimeout(timer);
+      clearTimeout(stale);
       // An erasure waits for what the next process publishes.
       const kept = options.spooled() + (await options.refused());
       const leave = kept > 0 ? register() : removeWriter(database, instance);
