@@ -22,8 +22,8 @@ interface Generation {
 }
 
 /**
- * Odd random multipliers of two words of an id. Message ids are chosen by clients and their hash has
- * no key: without secret multipliers chosen ids would lie side by side and make searches long.
+ * Odd random multipliers of two words of an id. Clients choose message ids, and their hash has no
+ * key: without secret multipliers chosen ids would lie side by side and make searches long.
  */
 export type SlotKeys = readonly [number, number];
 
@@ -78,7 +78,7 @@ export class RecentIds {
     return this.addedAt(account, id, at) !== undefined;
   }
 
-  /** The earliest time, Unix ms, less than the window before or after `at`; undefined: not known. */
+  /** The earliest time, Unix ms, less than the window before or after `at`; undefined: none. */
   addedAt(account: number, id: ClaimId, at: number): number | undefined {
     const known = this.#accounts.get(account);
     if (!known) return undefined;
@@ -105,8 +105,8 @@ export class RecentIds {
       else this.#turn(known, at, slots);
       this.#makeRoom(account);
     }
-    // A little before the origin, after the clock was set back: it cannot be stored. Of an id that was added
-    // twice within the window the earlier time counts: the later event may have been no row.
+    // A little before the origin, after the clock was set back: it cannot be stored. Of an id that
+    // was added twice within the window the earlier time counts: the later event may be no row.
     if (at >= known.young.origin && this.#timeOf(known.young, id, at) === undefined)
       this.#insert(known.young, id, at - known.young.origin + 1);
   }

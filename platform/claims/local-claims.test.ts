@@ -10,7 +10,10 @@ const scope = claimScope(7, 'message');
 const ids = (...names: string[]): ClaimId[] => names.map((name) => claimId(scope, name));
 
 /** @param inRedis what Redis answers about an id */
-function claims({ maxBytes = 1024 * 1024, inRedis = 'claimed' as ClaimVerdict } = {}) {
+function claims({
+  maxBytes = 1024 * 1024,
+  inRedis = 'claimed',
+}: { maxBytes?: number; inRedis?: ClaimVerdict } = {}) {
   const asked: string[] = [];
   const of = (what: string) => (claimed: GatewayClaimed) => {
     asked.push(`${what} ${claimed.ids.length}`);

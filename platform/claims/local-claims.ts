@@ -28,9 +28,9 @@ interface LocalClaimsOptions {
 
 const ONE_CLAIMED: readonly ClaimVerdict[] = ['claimed'];
 /**
- * An id that was stored less than this ago and has no entry in Redis is not resolved yet. An entry of
- * an earlier event, of which it is a duplicate, stays for sweepSlack (10 minutes at least) after its
- * window.
+ * An id that was stored less than this ago and has no entry in Redis is not resolved yet: an entry
+ * of an earlier event, of which it is a duplicate, stays for sweepSlack (10 minutes at least) after
+ * its window.
  */
 const UNRESOLVED_MS = 60_000;
 
@@ -38,8 +38,8 @@ const UNRESOLVED_MS = 60_000;
  * The claims of a gateway. They are advisory, because the normaliser decides
  * (docs/deduplication.md): what is not among the ids that this process made durable itself is
  * published without a round trip. What is among them may have been no row, but a duplicate of one
- * that has left the window since then: Redis is asked. Requests that must report every duplicate ask
- * Redis about all ids.
+ * that has left the window since then: Redis is asked. Requests that must report every duplicate
+ * ask Redis about all ids.
  */
 export class LocalClaims {
   readonly #batcher: LocalClaimsOptions['batcher'];
