@@ -93,20 +93,24 @@ describe('G1 to G3, G6: three brokers with TLS and passwords, two of which ackno
     FULL ? 1_800_000 : 300_000,
   );
 
-  it('events answered 200 while two of three brokers are stopped are stored once and in order', async () => {
-    const account = await createAccount('two brokers stopped');
-    const ledger = new Ledger();
-    const load = startLoad({ ready: readyStack(), account, ledger, people: 10, pause: 20 });
-    await sleep(1000);
-    for (const name of ['kafka-2', 'kafka-3']) await ravand('stop', name);
-    const before = ledger.durable.size;
-    await sleep(FULL ? 60_000 : 8000);
-    const during = ledger.durable.size - before;
-    for (const name of ['kafka-2', 'kafka-3']) await ravand('start', name);
-    const report = await load.stop();
-    await expectGuarantees(account, { ledger, report });
-    expect(during).toBeGreaterThan(0);
-  }, 600_000);
+  it.runIf(FULL)(
+    'events answered 200 while two of three brokers are stopped are stored once and in order',
+    async () => {
+      const account = await createAccount('two brokers stopped');
+      const ledger = new Ledger();
+      const load = startLoad({ ready: readyStack(), account, ledger, people: 10, pause: 20 });
+      await sleep(1000);
+      for (const name of ['kafka-2', 'kafka-3']) await ravand('stop', name);
+      const before = ledger.durable.size;
+      await sleep(FULL ? 60_000 : 8000);
+      const during = ledger.durable.size - before;
+      for (const name of ['kafka-2', 'kafka-3']) await ravand('start', name);
+      const report = await load.stop();
+      await expectGuarantees(account, { ledger, report });
+      expect(during).toBeGreaterThan(0);
+    },
+    600_000,
+  );
 });
 
 describe('G1 to G3, G6: two instances of the gateway and of each consumer', () => {
