@@ -38,9 +38,9 @@ export class SqlParams {
     return this.bind('Int64', value);
   }
 
-  /** An epoch instant in milliseconds as DateTime64(3). */
+  /** An epoch instant in milliseconds as DateTime64(3); PostgreSQL's clock has parts of them. */
   instant(value: number): string {
-    return `fromUnixTimestamp64Milli(${this.whole(value)}, 'UTC')`;
+    return `fromUnixTimestamp64Milli(${this.whole(Math.floor(value))}, 'UTC')`;
   }
 
   /** A float by its bits: reading decimal text back could differ in the last of them. */

@@ -61,6 +61,15 @@ const read = async (campaignId = 1) =>
   readRuns(postgres.database, { accountId: 1, campaignId, now: NOW });
 
 describe('the runs that stats are counted of', () => {
+  it('begin and end at whole milliseconds, which the clock of a server does not', async () => {
+    await addRun(1, { finished: 0 });
+    await postgres.database.query(
+      `UPDATE campaign_runs SET frozen_at = frozen_at + interval '389.112 ms', finished_at = finished_at + interval '5.999 ms'`,
+    );
+    const [run] = await read();
+    expect(run).toMatchObject({ frozenAt: NOW - HOUR + 389, finishedAt: NOW + 5 });
+  });
+
   it('have the goal and the control group of the definition that they were asked for with', async () => {
     await addRun(1, {
       definition: { ...goal('buy', 2), control_percent: 5 },

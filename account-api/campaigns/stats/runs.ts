@@ -60,7 +60,8 @@ export async function readBalance(
   };
 }
 
-const COLUMNS = `id, campaign_id, planned::float8, extract(epoch FROM frozen_at)::float8 * 1000 AS frozen_at, extract(epoch FROM finished_at)::float8 * 1000 AS finished_at,
+/** Whole milliseconds, as ClickHouse compares them: PostgreSQL's clock has microseconds. */
+const COLUMNS = `id, campaign_id, planned::float8, floor(extract(epoch FROM frozen_at) * 1000)::float8 AS frozen_at, floor(extract(epoch FROM finished_at) * 1000)::float8 AS finished_at,
   goal_event, goal_hours, control_percent`;
 const OWN = `SELECT ${COLUMNS} FROM campaign_runs WHERE campaign_id = $2 AND account_id = $1 AND frozen_at IS NOT NULL ORDER BY id DESC LIMIT ${MAX_RUNS}`;
 const COMPETING = `SELECT ${COLUMNS} FROM campaign_runs WHERE account_id = $1 AND campaign_id <> $2 AND frozen_at IS NOT NULL AND goal_event IS NOT NULL
