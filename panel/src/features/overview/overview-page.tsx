@@ -43,9 +43,10 @@ export function OverviewPage() {
         </Link>
       }
     >
-      {start.data ? <StartCard start={start.data} /> : null}
-      {data ? (
+      {/* Both together: the card of one would move the other down. */}
+      {data && !start.isPending ? (
         <>
+          {start.data ? <StartCard start={start.data} /> : null}
           {error ? <Stale overview={data} /> : null}
           <Announcements announcements={data.announcements} />
           <LiveCard overview={data} />
