@@ -1,4 +1,3 @@
-import type { FailureReason, SkipReason } from '../../events/messages/reasons.ts';
 import { transactionalMessageId } from '../../events/messages/message-id.ts';
 import { backoffDelay } from '../../platform/backoff.ts';
 import { decideSend } from '../delivery/decide-send.ts';
@@ -10,6 +9,7 @@ import type { OpenSender } from '../senders/senders.ts';
 import { DEFAULT_SETTINGS } from '../settings/settings.ts';
 import { namedVariables } from '../templates/named-variables.ts';
 import type { TemplateVersion } from '../templates/template.ts';
+import type { Ending, MessageEnd } from './ending.ts';
 import type { TransactionalPorts, TransactionalRequest } from './ports.ts';
 import type { Reservation } from './reservation.ts';
 import { timed } from './timed.ts';
@@ -24,25 +24,6 @@ const LIMIT_MS = 26_000;
 /** A message is of no use a day later, ms. */
 const EXPIRES_MS = 86_400_000;
 const BACKOFF = { base: 250, cap: 2000, min: 50 };
-
-/** How the attempts of one holder of a reservation ended. */
-export type Ending = { attempts: number } & (
-  | { kind: 'finished'; end: MessageEnd }
-  /** Somebody else has the reservation. */
-  | { kind: 'superseded' }
-  /** Nothing was handed over. */
-  | { kind: 'gave_up' }
-);
-
-/** What the outcome says of the message, beside its request. */
-export interface MessageEnd {
-  status: 'sent' | 'skipped' | 'failed';
-  reason: '' | SkipReason | FailureReason;
-  personId: string;
-  addressHash: string;
-  provider: string;
-  providerMessageId: string;
-}
 
 interface ReadyMessage {
   sender: OpenSender;

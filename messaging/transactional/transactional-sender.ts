@@ -4,6 +4,7 @@ import { retry } from '../../platform/backoff.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { Completion } from './complete-messages.ts';
+import type { Ending, MessageEnd } from './ending.ts';
 import type { MessageResult } from './message-result.ts';
 import type {
   Stage,
@@ -13,12 +14,7 @@ import type {
 } from './ports.ts';
 import { timed } from './timed.ts';
 import type { Fenced, Handed, Reservation } from './reservation.ts';
-import {
-  MessageAttempts,
-  type Ending,
-  type FirstAttempt,
-  type MessageEnd,
-} from './send-message.ts';
+import { MessageAttempts, type FirstAttempt } from './send-message.ts';
 import type { Reserved } from './transactional-store.ts';
 
 /** A client waits for so long until its result is stored, ms; then it has to ask again. */

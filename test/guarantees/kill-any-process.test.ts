@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Ledger, untilStored } from '../support/ledger.ts';
+import { expectStoredOnce } from '../support/expect-stored-once.ts';
+import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
 import {
   createAccount,
@@ -35,21 +36,8 @@ describe('G1 and G2: an event answered 200 is stored exactly once', () => {
       }
       await sleep(500);
       const report = await load.stop();
-      const found = await untilStored(client, account.accountId, ledger);
-      console.log(
-        JSON.stringify({
-          part,
-          kills,
-          answered: ledger.durable.size,
-          requests: report.requests,
-          retries: report.retries,
-          lost: found.lost.length,
-          doubled: found.doubled.length,
-        }),
-      );
-      expect(report.refusals).toEqual([]);
-      expect(ledger.open.size).toBe(0);
-      expect(found).toEqual({ lost: [], doubled: [], unknown: [] });
+      const { accountId } = account;
+      await expectStoredOnce(client, { accountId, ledger, report, about: { part, kills } });
       expect(ledger.durable.size).toBeGreaterThan(KILLS * 10);
     },
     FULL ? 900_000 : 240_000,
