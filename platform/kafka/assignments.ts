@@ -1,4 +1,5 @@
 import { backoffDelay, delay } from '../backoff.ts';
+import { BatchPace } from './batch-pace.ts';
 import { KafkaError, type ConsumerClient } from './consumer-client.ts';
 import { consumerMetrics, type ConsumerMetrics } from './consumer-metrics.ts';
 import type {
@@ -48,6 +49,7 @@ export class Assignments {
   readonly #metrics: ConsumerMetrics;
   /** Of each partition; they depend on how many there are. */
   #limits: BatchLimits;
+  readonly #pace = new BatchPace();
   #leaving = false;
   guard: LogGuard | undefined;
   client: ConsumerClient | undefined;
@@ -182,7 +184,8 @@ export class Assignments {
     const worker: PartitionWorker = new PartitionWorker({
       partition,
       log,
-      limits: () => this.#limits,
+      // A smaller insert costs ClickHouse as much as a large one.
+      limits: () => (this.#limits.isInsert ? this.#limits : this.#pace.of(this.#limits)),
       read: this.#options.read,
       crash: (error) => this.#options.crash(error),
       open: (fenced) => this.#open(partition, fenced),
@@ -190,7 +193,11 @@ export class Assignments {
       resume: () => this.client?.resume(partition),
       commit: (offset) => this.#committer.commit(partition, offset),
       beforeBatch: (last) => this.#beforeBatch(partition, last),
-      onProcessed: (report) => this.#metrics.processed(partition, report),
+      onProcessed: (report) => {
+        this.#pace.ended(report.durationMs);
+        this.#metrics.processed(partition, report);
+      },
+      onInterrupted: () => this.#pace.interrupted(),
       onMissed: (records) => this.#metrics.missed(partition, records),
     });
     return worker;

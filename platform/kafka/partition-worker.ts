@@ -33,6 +33,8 @@ interface WorkerOptions {
   /** Called with the last record of each batch before it is processed. */
   beforeBatch?(last: ConsumedMessage): Promise<void> | undefined;
   onProcessed(report: BatchReport): void;
+  /** It is released although a batch has not ended, which will be processed again. */
+  onInterrupted?(): void;
   /** Records were deleted from the topic before they were processed. */
   onMissed?(records: number): void;
   crash(error: unknown): void;
@@ -106,6 +108,7 @@ export class PartitionWorker {
     this.#stopping = true;
     this.#wake?.();
     const ended = this.#task ? await within(ms, this.#completed(this.#task)) : false;
+    if (!ended && this.#firstInProgress && !this.#unknownSchema) this.#options.onInterrupted?.();
     this.#fence.abort(new Error(`partition ${partition} was revoked`));
     if (!ended && !(await within(STOP_AFTER_FENCE, this.#done))) {
       log.warn(
