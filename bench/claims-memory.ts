@@ -1,84 +1,69 @@
 import { randomFillSync } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { parseLine } from '../cli/arguments.ts';
+import type { ClaimId } from '../events/claims/claim-id.ts';
+import type { ClaimAnswer, ClaimToResolve } from '../events/claims/resolution.ts';
+import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
 
 /**
- * node bench/claims-memory.ts [--ids 10000000] [--bytes 4] [--per-key 512] [--slices 16]
- * Memory of decision 0015's candidates on a redis-server of its own: fingerprints of `bytes` bytes,
- * packed in strings, one for a bucket, with a part for each slice of the window. Fingerprints are
- * random: those of SHA-256 are as good as. Also what a look-up costs, and how many ids that were
- * never stored are found, against what is expected.
+ * node bench/claims-memory.ts [--ids 10000000] [--window 48]
+ * Memory of claims in packs, as the normaliser writes them (docs/deduplication.md): a window of
+ * `ids` claims is resolved in 32 steps of its time, and after each one round of the sweep packs
+ * what is stored. On a redis-server of its own without append-only file. Also what resolving costs
+ * Redis for ids that are new, and for ids that are packed.
  */
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench claims-memory -- [--ids N] [--bytes N] [--per-key N] [--slices N]',
+  usage: 'bench claims-memory -- [--ids N] [--window HOURS]',
   options: {
     ids: { type: 'string', default: '10000000' },
-    bytes: { type: 'string', default: '4' },
-    'per-key': { type: 'string', default: '512' },
-    slices: { type: 'string', default: '16' },
+    window: { type: 'string', default: '48' },
   },
 });
-const [ids, bytes, perKey, slices] = [
-  ...[values.ids, values.bytes, values['per-key'], values.slices],
-].map(Number) as [number, number, number, number];
-const keys = Math.ceil(ids / perKey);
+const total = Number(values.ids);
+const dedupeTtl = Number(values.window) * 3_600_000;
 
-/** Keys in one pipeline. */
-const PIPELINE = 200;
-const LOOK_UPS = 200_000;
-const IDS_A_CALL = 1000;
-
-/** A part is slice(1) count(2) fingerprints. Like the scripts of claims, one call for many ids. */
-const FIND = `
-local width, found = tonumber(ARGV[1]), 0
-local ids, sub, find, call = ARGV[2], string.sub, string.find, redis.call
-for o = 1, #ids, 4 + width do
-  local packed = call('GET', '{clm}:c' .. sub(ids, o, o + 3))
-  if packed then
-    local print, at = sub(ids, o + 4, o + 3 + width), 1
-    while at <= #packed do
-      local last = at + 2 + struct.unpack('>I2', packed, at + 1) * width
-      local hit = find(packed, print, at + 3, true)
-      while hit and hit + width - 1 <= last and (hit - at - 3) % width ~= 0 do
-        hit = find(packed, print, hit + 1, true)
-      end
-      if hit and hit + width - 1 <= last then
-        found = found + 1
-        break
-      end
-      at = last + 1
-    end
-  end
-end
-return found`;
+const STEPS = 32;
+const BATCH = 10_000;
+const LOOK_UPS = 100_000;
+const VISITS = 64;
+const never = new AbortController().signal;
+const START = Date.now() - dedupeTtl;
 
 const server = await OwnRedis.start();
+// A script may wait for the disk longer than a client would.
 const redis = new Redis(server.url);
+const store = new ClaimStore({
+  ...{ redis, dedupeTtl, packAfter: () => 0 },
+  onWaiting: (error) => {
+    throw error;
+  },
+});
+const packed: ClaimToResolve[] = [];
+let resolved = 0;
 try {
   await redis.config('SET', 'appendonly', 'no');
+  await store.ensureLoaded({
+    partitions: () => ({ epoch: 0, owned: [0] }),
+    backfill: () => Promise.resolve(),
+    signal: never,
+  });
   const before = await info('memory', 'used_memory');
-  for (let from = 0; from < keys; from += PIPELINE) {
-    const line = redis.pipeline();
-    for (let key = from; key < Math.min(keys, from + PIPELINE); key += 1)
-      line.set(keyOf(key), packed());
-    await line.exec();
+  for (let step = 0; step < STEPS; step += 1) {
+    const until = Math.round((total * (step + 1)) / STEPS);
+    while (resolved < until) await resolve(claimsOf(Math.min(BATCH, until - resolved)), 'first');
+    await packAll(resolved);
+    console.error(`${resolved} ids, ${((await used(before)) / resolved).toFixed(2)} bytes each`);
   }
-  const used = (await info('memory', 'used_memory')) - before;
-  const cpu = await info('cpu', 'used_cpu_user_main_thread');
-  let found = 0;
-  for (let done = 0; done < LOOK_UPS; done += IDS_A_CALL)
-    found += Number(await redis.eval(FIND, 0, bytes, lookUps()));
-  const ms = ((await info('cpu', 'used_cpu_user_main_thread')) - cpu) * 1000;
-  const stored = keys * Math.floor(perKey / slices) * slices;
-  const expected = (LOOK_UPS * perKey) / 256 ** bytes;
+  const memory = await used(before);
+  const [ids, packs] = [resolved, Number((await redis.get('{clm}:pack-count')) ?? 65_536)];
+  const costs = { new: await cost(news), packed: await cost(again) };
   console.log(
     JSON.stringify({
-      ...{ ids: stored, keys, bytes, slices, used_memory: used },
-      bytes_per_id: Number((used / stored).toFixed(2)),
-      look_up_ms_per_1000: Number(((ms / LOOK_UPS) * 1000).toFixed(2)),
-      ...{ look_ups: LOOK_UPS, found, expected: Number(expected.toFixed(2)) },
+      ...{ ids, packs, used_memory: memory },
+      bytes_per_id: Number((memory / ids).toFixed(2)),
+      resolve_ms_per_1000: costs,
     }),
   );
 } finally {
@@ -86,29 +71,63 @@ try {
   await server.stop();
 }
 
-function keyOf(key: number): Buffer {
-  const name = Buffer.alloc(11);
-  name.write('{clm}:c');
-  name.writeUInt32BE(key, 7);
-  return name;
+function claimsOf(count: number): ClaimToResolve[] {
+  const bytes = randomFillSync(Buffer.allocUnsafe(12 * count)).toString('latin1');
+  return Array.from({ length: count }, (_, at) => {
+    const offset = resolved + at;
+    const claim: ClaimToResolve = {
+      id: bytes.slice(12 * at, 12 * at + 12) as ClaimId,
+      position: { epoch: 0, partition: 0, offset, index: 0 },
+      acceptance: (offset % 0xffffffff) + 1,
+      receivedAt: START + Math.floor((offset / total) * dedupeTtl),
+    };
+    if (packed.length < LOOK_UPS && Math.random() < (2 * LOOK_UPS) / total) packed.push(claim);
+    return claim;
+  });
 }
 
-function packed(): Buffer {
-  const count = Math.floor(perKey / slices);
-  const part = 3 + count * bytes;
-  const all = randomFillSync(Buffer.allocUnsafe(part * slices));
-  for (let slice = 0; slice < slices; slice += 1) {
-    all.writeUInt8(slice, slice * part);
-    all.writeUInt16BE(count, slice * part + 1);
-  }
-  return all;
+async function resolve(claims: readonly ClaimToResolve[], expected: ClaimAnswer['verdict']) {
+  const answer = await store.resolve(claims, never);
+  if (answer.status !== 'resolved') throw new Error('Redis lost the claims');
+  if (answer.resolutions.some(({ verdict }) => verdict !== expected))
+    throw new Error(`an id was not resolved as ${expected}`);
+  resolved += expected === 'first' ? claims.length : 0;
 }
 
-function lookUps(): Buffer {
-  const all = randomFillSync(Buffer.allocUnsafe(IDS_A_CALL * (4 + bytes)));
-  for (let at = 0; at < all.length; at += 4 + bytes)
-    all.writeUInt32BE(Math.floor(Math.random() * keys), at);
-  return all;
+/** One round of the sweep over all buckets. */
+async function packAll(stored: number): Promise<void> {
+  const progress = { epoch: 0, processed: [], stored: new Map([[0, stored]]) };
+  const [now, partitions, visits] = [Date.now(), 1, VISITS];
+  for (let visited = 0, buckets = 1; visited < buckets; visited += VISITS)
+    ({ buckets } = await store.sweep({ shard: 0, now, visits, partitions, progress }));
+}
+
+async function news(): Promise<number> {
+  for (let done = 0; done < LOOK_UPS; done += BATCH) await resolve(claimsOf(BATCH), 'first');
+  return LOOK_UPS;
+}
+
+/** Sent again an hour later: within the window, and at no time of its part. */
+async function again(): Promise<number> {
+  const sent = packed
+    .filter(({ receivedAt }) => receivedAt < START + dedupeTtl / 2)
+    .map((claim, at): ClaimToResolve => ({
+      ...{ ...claim, acceptance: 0, receivedAt: claim.receivedAt + dedupeTtl / 4 },
+      position: { ...claim.position, offset: resolved + at },
+    }));
+  await resolve(sent, 'duplicate');
+  return sent.length;
+}
+
+async function cost(work: () => Promise<number>): Promise<number> {
+  const cpu = await info('cpu', 'used_cpu_user_main_thread');
+  const count = await work();
+  const ms = ((await info('cpu', 'used_cpu_user_main_thread')) - cpu) * 1000;
+  return Number(((ms / count) * 1000).toFixed(2));
+}
+
+async function used(before: number): Promise<number> {
+  return (await info('memory', 'used_memory')) - before;
 }
 
 async function info(section: string, field: string): Promise<number> {

@@ -41,6 +41,7 @@ const normaliser = await startNormaliser({
     stopping: signal,
   },
   writtenRows: () => NEWEST_ROW_VERSION,
+  packs: () => true,
   crash: (error) => {
     log.error({ err: error }, 'crashed');
     process.exit(1);

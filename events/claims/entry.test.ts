@@ -19,7 +19,7 @@ const position = fc.record({
 const expires = fc.integer({ min: 0, max: LAST_CLAIM_TIME }).map(fromClaimTime);
 const token = fc.uint8Array({ minLength: 8, maxLength: 8 }).map((bytes) => Buffer.from(bytes));
 
-const entry: fc.Arbitrary<ClaimEntry> = fc.oneof(
+const entry: fc.Arbitrary<Exclude<ClaimEntry, { state: 'packed' }>> = fc.oneof(
   fc.record({ state: fc.constant('durable' as const), expires }),
   fc.record({ state: fc.constant('pending' as const), expires, token }),
   fc.record({
@@ -43,6 +43,14 @@ describe('claim entries', () => {
         expect(decodeEntry(encodeEntry(each))).toEqual(each);
       }),
     );
+  });
+
+  it('of packed claims decode to the times between which they end', () => {
+    const at = Date.UTC(2026, 10, 21);
+    const answer = Buffer.alloc(10);
+    answer.writeUIntBE(toClaimTime(at), 0, 5);
+    answer.writeUIntBE(toClaimTime(at + 7), 5, 5);
+    expect(decodeEntry(answer)).toEqual({ state: 'packed', since: at, expires: at + 7 });
   });
 
   it('take 16 bytes for a resolved claim of a typical event', () => {

@@ -12,7 +12,7 @@ import { positionByteLength, readPosition, writePosition } from './position-byte
  *
  * The sixth byte distinguishes the states: missing, zero, or anything else.
  */
-export type ClaimEntry =
+type StoredEntry =
   | { readonly state: 'durable'; readonly expires: number }
   | { readonly state: 'pending'; readonly expires: number; readonly token: Buffer }
   | {
@@ -22,11 +22,18 @@ export type ClaimEntry =
       readonly acceptance: number;
     };
 
+/** packed: resolved, and in a part of a pack whose claims end from `since` to `expires`. */
+export type ClaimEntry =
+  StoredEntry | { readonly state: 'packed'; readonly since: number; readonly expires: number };
+
+/** What the peek script answers for a packed claim; no stored entry has this length. */
+const PACKED_BYTES = 2 * CLAIM_TIME_BYTES;
+
 export const TOKEN_BYTES = 8;
 const ACCEPTANCE_BYTES = 4;
 const STATE_AT = CLAIM_TIME_BYTES;
 
-export function encodeEntry(entry: ClaimEntry): Buffer {
+export function encodeEntry(entry: StoredEntry): Buffer {
   switch (entry.state) {
     case 'durable':
       return timed(entry.expires, 0);
@@ -44,9 +51,13 @@ export function encodeEntry(entry: ClaimEntry): Buffer {
   }
 }
 
-/** Throws RangeError for bytes that encodeEntry cannot have written. */
+/** Throws RangeError for bytes that neither encodeEntry nor the peek script can have written. */
 export function decodeEntry(bytes: Buffer): ClaimEntry {
   const expires = fromClaimTime(bytes.readUIntBE(0, CLAIM_TIME_BYTES));
+  if (bytes.length === PACKED_BYTES) {
+    const until = bytes.readUIntBE(CLAIM_TIME_BYTES, CLAIM_TIME_BYTES);
+    return { state: 'packed', since: expires, expires: fromClaimTime(until) };
+  }
   const state = bytes[STATE_AT];
   if (state === undefined) return { state: 'durable', expires };
   if (state === 0)

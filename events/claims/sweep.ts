@@ -1,5 +1,8 @@
 const MIN_SLACK_MS = 600_000;
-const ROUNDS_PER_WINDOW = 16;
+/** A resolved claim outlives its window by this part of it. */
+const SLACK_PER_WINDOW = 16;
+/** A claim that can be packed waits for half a round. */
+const ROUNDS_PER_WINDOW = 32;
 
 /**
  * How long a resolved claim outlives its window after all partitions have been processed beyond it,
@@ -7,10 +10,10 @@ const ROUNDS_PER_WINDOW = 16;
  * from a spool a lot.
  */
 export function sweepSlack(dedupeTtl: number): number {
-  return Math.max(MIN_SLACK_MS, dedupeTtl / ROUNDS_PER_WINDOW);
+  return Math.max(MIN_SLACK_MS, dedupeTtl / SLACK_PER_WINDOW);
 }
 
-/** Buckets per `every` ms for one round in a sixteenth of the window; from 1 to `max`. */
+/** Buckets per `every` ms for one round in a 32nd of the window; from 1 to `max`. */
 export function visitsPerSweep(options: {
   readonly buckets: number;
   readonly dedupeTtl: number;

@@ -1,10 +1,17 @@
 import { acceptanceHash, gatewaySeed } from '../claims/acceptance.ts';
-import { claimId, claimScope } from '../claims/claim-id.ts';
+import { claimId, claimScope, type ClaimKind } from '../claims/claim-id.ts';
 import type { ClaimToResolve } from '../claims/resolution.ts';
 import type { DecodeResult } from './decode-record.ts';
 
 /** The epoch of a record of events.raw. */
 export type EpochOf = (partition: number, offset: number) => number;
+
+/** With what finds the stored row of its dedupe key. */
+export interface ClaimOfEvent extends ClaimToResolve {
+  readonly account: number;
+  readonly kind: ClaimKind;
+  readonly key: string;
+}
 
 /**
  * The claims of a batch of records: one per item of every decodable record, ordered by position.
@@ -14,8 +21,8 @@ export type EpochOf = (partition: number, offset: number) => number;
 export function claimsToResolve(
   results: readonly DecodeResult[],
   epochOf: EpochOf,
-): ClaimToResolve[] {
-  const claims: ClaimToResolve[] = [];
+): ClaimOfEvent[] {
+  const claims: ClaimOfEvent[] = [];
   for (const result of results) {
     if (result.state !== 'decoded') continue;
     const { record, source } = result;
@@ -27,11 +34,13 @@ export function claimsToResolve(
     let index = -1;
     for (const item of record.items) {
       index++;
-      const claim = {
-        id:
-          item.dedupe_id === null
-            ? claimId(messages, item.message_id)
-            : claimId(acceptances, item.dedupe_id),
+      const isMessage = item.dedupe_id === null;
+      const key = item.dedupe_id ?? item.message_id;
+      const claim: ClaimOfEvent = {
+        id: claimId(isMessage ? messages : acceptances, key),
+        account: record.account_id,
+        kind: isMessage ? 'message' : 'acceptance',
+        key,
         position: { epoch, partition, offset, index },
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,

@@ -60,23 +60,30 @@ describe('the versions that are written', () => {
   const finished = { ...waiting, advanced: true };
 
   it('advance together, or not while readers of one of them are missing', async () => {
-    const { database, close } = await migratedDatabase(['0001', '0002', '0012', '0026', '0079']);
+    const { database, close } = await migratedDatabase([
+      '0001',
+      '0002',
+      '0012',
+      '0026',
+      '0079',
+      '0083',
+    ]);
     await database.query('UPDATE written_schemas SET version = 1');
+    const free = { 'event-row': none, 'ingest-outcome': none, claims: none };
     const behind = () => Promise.resolve(['relays has a member of an older release']);
-    const blocked = { isDryRun: false, waitsFor: { 'event-row': behind, 'ingest-outcome': none } };
+    const blocked = { isDryRun: false, waitsFor: { ...free, 'event-row': behind } };
     expect(await finishUpgrade(database, blocked)).toEqual({
       'event-row': { ...waiting, waits_for: await behind() },
-      'ingest-outcome': waiting,
+      ...{ 'ingest-outcome': waiting, claims: waiting },
     });
-    const free = { 'event-row': none, 'ingest-outcome': none };
     expect(await finishUpgrade(database, { isDryRun: true, waitsFor: free })).toEqual({
-      ...{ 'event-row': waiting, 'ingest-outcome': waiting },
+      ...{ 'event-row': waiting, 'ingest-outcome': waiting, claims: waiting },
     });
     expect(await finishUpgrade(database, { isDryRun: false, waitsFor: free })).toEqual({
-      ...{ 'event-row': finished, 'ingest-outcome': finished },
+      ...{ 'event-row': finished, 'ingest-outcome': finished, claims: finished },
     });
     const { rows } = await database.query('SELECT version FROM written_schemas');
-    expect(rows).toEqual([{ version: 2 }, { version: 2 }]);
+    expect(rows).toEqual([{ version: 2 }, { version: 2 }, { version: 2 }]);
     await close();
   });
 });

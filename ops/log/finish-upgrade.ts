@@ -15,7 +15,7 @@ import {
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { columnsOf } from '../../projections/events/insert-batch.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
-import { CONSUMER_GROUPS, TOPIC } from '../../schemas/topology.ts';
+import { CONSUMER_GROUPS, GROUP, TOPIC } from '../../schemas/topology.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { obstacles, readersBehind, type Members, type Readers } from './obstacles.ts';
 
@@ -31,8 +31,9 @@ interface Finished {
 
 /**
  * `./ravand log finish-upgrade`: from now on the normaliser writes rows of the newest version, and
- * gateways outcomes. Refuses while a reader of an older release is a member of a group, and until
- * every table has the columns. It cannot be undone: a release before this one does not read them.
+ * gateways outcomes; claims are packed. Refuses while a reader of an older release is a member of a
+ * group, and until every table has the columns. It cannot be undone: a release before this one does
+ * not read them.
  */
 export async function runFinishUpgrade(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
@@ -45,21 +46,27 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 1 });
   try {
     const isDryRun = values['dry-run'] === true;
-    const { 'event-row': rows, 'ingest-outcome': outcomes } = await finishUpgrade(database, {
+    const {
+      'event-row': rows,
+      'ingest-outcome': outcomes,
+      claims,
+    } = await finishUpgrade(database, {
       isDryRun,
       waitsFor: {
         'event-row': async () => obstacles(await readersOf(operator)),
         'ingest-outcome': async () =>
           readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
+        claims: async () => readersBehind(await normalisersOf(operator), 'claims'),
       },
     });
-    const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for])];
-    if (values.json === true) print(JSON.stringify({ ...rows, outcomes }));
+    const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for, ...claims.waits_for])];
+    if (values.json === true) print(JSON.stringify({ ...rows, outcomes, claims }));
     else if (waitsFor.length > 0)
       throw new CommandError(`the upgrade cannot be finished yet:\n  ${waitsFor.join('\n  ')}`);
     else {
       print(sentence('rows', rows));
       if (outcomes.from < outcomes.to) print(sentence('outcomes', outcomes));
+      if (claims.from < claims.to) print(sentence('claims', claims));
     }
     return waitsFor.length > 0 ? 1 : 0;
   } finally {
@@ -85,10 +92,11 @@ export async function finishUpgrade(
   const found = {
     'event-row': await look('event-row'),
     'ingest-outcome': await look('ingest-outcome'),
+    claims: await look('claims'),
   };
   const all = Object.values(found);
   if (options.isDryRun || all.some(({ waits_for }) => waits_for.length > 0)) return found;
-  for (const subject of ['event-row', 'ingest-outcome'] as const) {
+  for (const subject of ['event-row', 'ingest-outcome', 'claims'] as const) {
     const { from, to } = found[subject];
     if (from >= to) continue;
     await recordAudit(database, {
@@ -119,6 +127,13 @@ async function membersOf(operator: OperatorContext, topics: readonly string[]): 
     ),
   );
   return { members, groups };
+}
+
+/** Gateways read claims as well, and are in no group: the operator upgrades them before. */
+async function normalisersOf(operator: OperatorContext): Promise<Members> {
+  const { members } = await membersOf(operator, [TOPIC.raw]);
+  const groups = [GROUP.normaliser];
+  return { members: members.filter(({ group }) => group === GROUP.normaliser), groups };
 }
 
 async function readersOf(operator: OperatorContext): Promise<Readers> {

@@ -17,7 +17,11 @@ export interface Readers extends Members {
   columns: readonly string[];
 }
 
-const NOUNS: Record<WrittenSubject, string> = { 'event-row': 'rows', 'ingest-outcome': 'outcomes' };
+const NOUNS: Record<WrittenSubject, string> = {
+  'event-row': 'rows',
+  'ingest-outcome': 'outcomes',
+  claims: 'claims',
+};
 
 /** What must happen before the newest version may be written, one sentence each. */
 export function readersBehind({ members, groups }: Members, subject: WrittenSubject): string[] {

@@ -142,6 +142,13 @@ function dedupe({ evidence: { claim, raw: search, verdicts, rows }, key }: Facts
       `the first one is ${offsetText(position)}; duplicates are dropped until ${timeText(expires)}${more}`,
     );
   }
+  if (claim.known && claim.value?.state === 'packed') {
+    const [first] = rows.known ? rows.value : [];
+    const position = first ? `the first one is ${offsetText(first)}` : 'its claim is packed';
+    return done(
+      `${position}; duplicates are dropped until ${timeText(claim.value.expires)} or a little earlier${more}`,
+    );
+  }
   if (claim.known && claim.value)
     return waiting(
       `claimed by the gateway (${claim.value.state}), not resolved by the normaliser yet${more}`,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { delay } from '../../platform/backoff.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
@@ -15,13 +16,14 @@ import { KnownLayout } from './log-layout.ts';
 import { NormaliserMetrics } from './metrics.ts';
 import { normaliserDeps, type NormaliserOptions } from './task-deps.ts';
 import { NormaliserTask } from './partition-task.ts';
+import { StoredOffsets } from './stored-offsets.ts';
 import { sweepProgress } from './sweep-progress.ts';
 import { Reasons } from './reasons.ts';
 import { backfillClaims } from './backfill-claims.ts';
 import { RangeReader } from '../../platform/kafka/read-range.ts';
 import { readLoggedClaims, readStoredClaims } from './stored-claims.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
-import { watchWritten } from '../../platform/log/written-schemas.ts';
+import { NEWEST_WRITTEN, watchWritten } from '../../platform/log/written-schemas.ts';
 import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
@@ -37,6 +39,8 @@ export interface Normaliser {
  * are removed when the log goes back (ops/log/), and positions carry their own epoch.
  */
 const CLAIMS_EPOCH = 0;
+/** Between two looks at what is stored. */
+const STORED_INTERVAL_MS = 30_000;
 
 /** Starts the normaliser: consumer, claims, backfill, sweeper. */
 export async function startNormaliser(options: NormaliserOptions): Promise<Normaliser> {
@@ -46,10 +50,16 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     redis: options.redis,
     prefix: names.claims,
     dedupeTtl: config.DEDUPE_TTL,
+    packAfter: () =>
+      config.DEDUPE_PACK_AFTER > 0 && options.packs() ? config.DEDUPE_PACK_AFTER : undefined,
     onWaiting: (error) => reasons.set('claims', `waiting for the claims: ${error.message}`),
   });
+  const storedOffsets = new StoredOffsets(logEnds(config, names));
   const gate = new ClaimsGate({
-    load: () => loadClaims({ ...options, claims, owned: () => [...tasks.keys()] }),
+    load: () => {
+      storedOffsets.forget();
+      return loadClaims({ ...options, claims, owned: () => [...tasks.keys()] });
+    },
     failed: (error) => {
       if (!stopping.aborted) crash(error);
     },
@@ -114,13 +124,16 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
         CLAIMS_EPOCH,
         [...tasks].map(([partition, task]) => ({ partition, ...task.position })),
         options.knownEnds(),
+        storedOffsets.stored,
       ),
+    onSwept: ({ packed }) => metrics.packedClaims.inc(packed),
     onLost: () => gate.claimsLost(),
     onError: (error) =>
       log.debug({ err: error }, 'the sweep of claims failed; retrying in a second'),
   });
   gate.start();
   sweeper.start();
+  void watchStored(storedOffsets, options);
   return {
     problems: () => consumer.problems(),
     async close() {
@@ -128,6 +141,20 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
       await sweeper.stop();
     },
   };
+}
+
+/** Follows what is stored until the process stops. */
+async function watchStored(
+  offsets: StoredOffsets,
+  { config, log, stopping }: NormaliserOptions,
+): Promise<void> {
+  const every = Math.min(STORED_INTERVAL_MS, Math.max(1000, config.DEDUPE_PACK_AFTER / 2));
+  while (!stopping.aborted) {
+    await offsets
+      .look()
+      .catch((error: unknown) => log.debug({ err: error }, 'cannot read what is stored; retrying'));
+    await delay(every, stopping).catch(() => undefined);
+  }
 }
 
 async function epochsWithoutLayout(
@@ -245,11 +272,18 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     ...{ reasons, partitions, layout, stopping: signal, crash },
     knownEnds: watchEnds({ ...connecting, producer, partitions: () => layout.partitions }),
     writtenRows: watchWritten('event-row', { database, log, signal }),
+    packs: writesPacks({ database, log, signal }),
   });
   onShutdown('normaliser', () => normaliser.close());
   running.normaliser = normaliser;
   reasons.clear('start');
   log.info({ partitions: partitions.events }, 'started');
+}
+
+/** Whether no release that does not know packs can be started any more. */
+function writesPacks(options: Parameters<typeof watchWritten>[1]): () => boolean {
+  const version = watchWritten('claims', options);
+  return () => version() >= NEWEST_WRITTEN.claims;
 }
 
 /** The client reconnects automatically: one line when Redis becomes unreachable is enough. */

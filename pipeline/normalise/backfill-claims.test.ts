@@ -21,6 +21,7 @@ function setUp(
 ) {
   const steps: string[] = [];
   const loaded: ClaimToLoad[] = [];
+  const packs: Record<number, number>[] = [];
   const spans: Span[] = [];
   const ranges: [partition: number, from: number, to: number][] = [];
   const controller = new AbortController();
@@ -28,6 +29,7 @@ function setUp(
     signal: controller.signal,
     waitUntilDrained: ({ partitions }) => Promise.resolve(void steps.push(`drained ${partitions}`)),
     recordedEnds: () => Promise.resolve(changes.recorded ?? new Map()),
+    packBelow: (stored) => void packs.push(Object.fromEntries(stored)),
     load: (claims) => Promise.resolve(void loaded.push(...claims)),
   };
   const options: BackfillOptions = {
@@ -38,6 +40,7 @@ function setUp(
       normalised: () =>
         Promise.resolve(new Map([[0, { low: 0, high: 7 }]])).finally(() => steps.push('ends')),
       unstored: () => Promise.resolve(0).finally(() => steps.push('stored')),
+      committed: () => Promise.resolve(new Map([[0, 5]])).finally(() => steps.push('committed')),
       backlogAge: () => Promise.resolve(60_000).finally(() => steps.push('backlog')),
       ...changes,
     },
@@ -56,17 +59,26 @@ function setUp(
     now: () => now,
     waiting: (sentence) => void steps.push(sentence),
   };
-  return { steps, loaded, spans, ranges, controller, run: () => backfillClaims(target, options) };
+  return {
+    steps,
+    loaded,
+    packs,
+    spans,
+    ranges,
+    controller,
+    run: () => backfillClaims(target, options),
+  };
 }
 
 const order = (steps: string[]) =>
-  steps.filter((step) => /^(drained|ends|stored|backlog)/.test(step));
+  steps.filter((step) => /^(drained|committed|ends|stored|backlog)/.test(step));
 
 describe('the backfill of claims', () => {
   it('reads the ends only when all partitions are drained, and the rows only when all are stored', async () => {
-    const { steps, loaded, spans, run } = setUp();
+    const { steps, loaded, packs, spans, run } = setUp();
     expect(await run()).toEqual({ from: 'warehouse', loaded: 8 });
-    expect(order(steps)).toEqual(['drained 4', 'ends', 'stored', 'backlog']);
+    expect(order(steps)).toEqual(['drained 4', 'ends', 'committed', 'stored', 'backlog']);
+    expect(packs).toEqual([{ 0: 5 }]);
     expect(loaded).toHaveLength(8);
     expect(spans[0]?.from).toBe(now - 172_800_000 - 60_000 - 600_000);
     expect(spans.at(-1)?.until).toBeUndefined();

@@ -116,7 +116,10 @@ async function loadLogged(
   return loaded;
 }
 
-/** Reads the rows of the whole window from ClickHouse, once the sink has stored all of them. */
+/**
+ * Reads the rows of the whole window from ClickHouse, once the sink has stored all of them. All
+ * partitions are drained, so everything below the committed offsets is below the ends, and stored.
+ */
 async function loadWindow(
   target: BackfillTarget,
   { ends, now, read, waiting, dedupeTtl }: BackfillOptions,
@@ -125,6 +128,7 @@ async function loadWindow(
   const { signal } = target;
   const retryUntilRead = <T>(what: string, work: () => Promise<T>) =>
     readWithRetry({ what, signal, waiting }, work);
+  const committed = await retryUntilRead('the position of the normalisers', () => ends.committed());
   for (;;) {
     const unstored = await retryUntilRead('the position of the sink', () =>
       ends.unstored(published),
@@ -136,6 +140,7 @@ async function loadWindow(
     await delay(POLL, signal);
   }
 
+  target.packBelow(committed);
   const backlog = await retryUntilRead('the position of the normalisers', () =>
     ends.backlogAge(now()),
   );

@@ -42,6 +42,10 @@ export const settings = defineSettings({
   ...clickhouseSettings,
   ...dedupeSettings,
   ...deadLetterSettings,
+  DEDUPE_PACK_AFTER: setting.duration({
+    default: 900_000,
+    doc: 'Age from which the claims of stored events are packed, in a third of the memory (docs/deduplication.md); 0: none is packed.',
+  }),
   NORMALISER_BATCH_RECORDS: setting.integer({
     default: 4000,
     min: 1,

@@ -19,6 +19,8 @@ export interface LogEnds {
    * below the ends.
    */
   normalised(): Promise<ReadonlyMap<number, { low: number; high: number }>>;
+  /** Committed offsets of the normaliser by partition of events.raw, not above its ends. */
+  committed(): Promise<ReadonlyMap<number, number>>;
   /** Records below `ends` that the sink has not stored yet, in all partitions. */
   unstored(ends: ReadonlyMap<number, { high: number }>): Promise<number>;
   /**
@@ -41,6 +43,17 @@ export function logEnds(settings: KafkaSettings, names: Names): LogEnds {
             ]),
           ),
       ),
+    committed: () =>
+      withAdmin(async (admin) => {
+        const committed = await committedOffsets(admin, names.group, names.raw);
+        const ends = await topicEnds(admin, names.raw);
+        return new Map(
+          ends.map(({ partition, high }) => [
+            partition,
+            Math.min(committed.get(partition) ?? 0, high),
+          ]),
+        );
+      }),
     unstored: (ends) =>
       withAdmin(async (admin) => {
         const [committed, present] = [

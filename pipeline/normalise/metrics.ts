@@ -47,6 +47,15 @@ export class NormaliserMetrics {
     'Claims that this process backfilled: from the log what Redis lost at its end, from the warehouse the whole window.',
     'from',
   );
+  readonly packedClaims = this.#metrics.counter(
+    'ravand_normaliser_packed_claims_total',
+    'Claims of stored events that this process packed (docs/deduplication.md).',
+  );
+  readonly askedClaims = this.#metrics.counter(
+    'ravand_normaliser_asked_claims_total',
+    'Events with a packed claim for which ClickHouse was asked: row, or none is stored.',
+    'answer',
+  );
 
   constructor() {
     collectProcessMetrics(this.registry);

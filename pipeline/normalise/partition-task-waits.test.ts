@@ -12,6 +12,7 @@ import { NAMES } from './config.ts';
 import { ClaimsGate } from './claims-gate.ts';
 import { Publisher } from './publisher.ts';
 import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
+import { StoredRowsUnavailable } from './resolve-from.ts';
 import { RowBatchBuilder } from './row-batch-builder.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 import { Semaphore } from './semaphore.ts';
@@ -23,8 +24,20 @@ function setUp(
 ) {
   const sent: OutgoingRecord[] = [];
   const stops: (number | undefined)[] = [];
+  const waits: (string | undefined)[] = [];
   const gate = new ClaimsGate({ load: () => Promise.resolve(), failed: () => undefined });
   gate.start();
+  let inside = 0;
+  const [enter, leave] = [gate.enter.bind(gate), gate.leave.bind(gate)];
+  gate.enter = async (signal) => {
+    const round = await enter(signal);
+    inside++;
+    return round;
+  };
+  gate.leave = () => {
+    inside--;
+    leave();
+  };
   const fenced = new AbortController();
   const stopping = new AbortController();
   const deps: NormaliserDeps = {
@@ -36,6 +49,7 @@ function setUp(
           resolutions: claims.map(() => ({ verdict: 'first' })),
         }),
       held,
+      stored,
     },
     lastPublished: () => Promise.resolve(BEFORE_FIRST),
     semaphore: new Semaphore(1),
@@ -58,6 +72,8 @@ function setUp(
     retryAfter: 30,
     now: () => 0,
     published: () => undefined,
+    retryUnconfirmed: 1,
+    unconfirmed: (_, error) => void waits.push(error?.message),
     heldBack: (_partition, share) => stops.push(share),
     ...changes,
   };
@@ -69,15 +85,18 @@ function setUp(
     stopping: stopping.signal,
     released: () => undefined,
   });
-  return { task, deps, sent, stops, fenced, stopping };
+  return { task, deps, inside: () => inside, sent, stops, waits, fenced, stopping };
 }
 
 const good = (offset: number) =>
   sampleMessage(sampleRecord([sampleEvent(`m${offset}`)]), { offset });
 const poison = (offset: number) => sampleMessage(Buffer.from('poison'), { offset });
 const held: NormaliserDeps['claims']['held'] = (ids) => Promise.resolve(ids.map(() => true));
+const stored: NormaliserDeps['claims']['stored'] = (claims) =>
+  Promise.resolve(claims.map(() => 'none'));
 const duplicate: NormaliserDeps['claims'] = {
   held,
+  stored,
   resolve: (claims) =>
     Promise.resolve({
       status: 'resolved',
@@ -143,6 +162,7 @@ describe('processing a batch', () => {
       const setup = setUp({
         claims: {
           held,
+          stored,
           resolve: (_claims, signal) =>
             new Promise((_, reject) =>
               signal.addEventListener('abort', () => reject(signal.reason as Error)),
@@ -171,6 +191,7 @@ describe('processing a batch', () => {
     const { task, sent } = setUp({
       claims: {
         held,
+        stored,
         resolve: (claims) =>
           Promise.resolve(
             calls++ === 0
@@ -182,5 +203,42 @@ describe('processing a batch', () => {
     expect(await task.process([good(5)])).toBe(6);
     expect(calls).toBe(2);
     expect(sent).toHaveLength(1);
+  });
+
+  it('resolves a batch again, outside of the gate, until ClickHouse says what a packed claim is', async () => {
+    const asked: string[][] = [];
+    const setup = setUp({
+      claims: {
+        held,
+        resolve: (claims) => {
+          const isKnown = claims.every((claim) => claim.stored !== undefined);
+          return Promise.resolve({
+            status: 'resolved',
+            resolutions: claims.map(() =>
+              isKnown
+                ? { verdict: 'duplicate' }
+                : { verdict: 'ask', since: 1_790_000_000_000, until: 1_790_000_000_001 },
+            ),
+          });
+        },
+        stored: async (packed) => {
+          asked.push(packed.map(({ claim }) => `${claim.account} ${claim.kind} ${claim.key}`));
+          if (asked.length < 3) throw new StoredRowsUnavailable('connection refused');
+          await Promise.resolve();
+          return packed.map(() => 'none');
+        },
+      },
+    });
+    const gates: number[] = [];
+    setup.deps.unconfirmed = (_, error) => {
+      setup.waits.push(error?.message);
+      gates.push(setup.inside());
+    };
+    expect(await setup.task.process([good(5)])).toBe(6);
+    expect(asked).toEqual(Array.from({ length: 3 }, () => ['1 message m5']));
+    const wait = ['connection refused', undefined];
+    expect(setup.waits).toEqual([...wait, ...wait]);
+    expect(gates).toEqual([0, 0, 0, 0]);
+    expect(setup.sent.map(({ topic }) => topic)).toEqual(['events.verdicts']);
   });
 });

@@ -1,11 +1,13 @@
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
-import type { ClaimToResolve } from '../../events/claims/resolution.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
 import type { LayoutMarker } from '../../events/raw/layout-marker.ts';
-import { claimsToResolve, type EpochOf } from '../../events/raw/record-claims.ts';
+import {
+  claimsToResolve,
+  type ClaimOfEvent,
+  type EpochOf,
+} from '../../events/raw/record-claims.ts';
 import { delay } from '../../platform/backoff.ts';
-import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import type { BreakerVerdict } from '../../platform/dead-letter-breaker.ts';
 import type {
   ConsumedMessage,
@@ -34,7 +36,7 @@ import {
   type Placement,
 } from './placement.ts';
 import type { Publisher } from './publisher.ts';
-import { resolveFrom, type ResolvingClaims } from './resolve-from.ts';
+import { resolveFrom, type Resolved, type ResolvingClaims } from './resolve-from.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
 import { tracesOf } from './traces-of.ts';
@@ -61,6 +63,10 @@ export interface NormaliserDeps {
   published: (partition: number, chunk: NormalisedChunk) => void;
   /** Called with the share of dead events when the breaker opens, and with undefined on retry. */
   heldBack: (partition: number, share: number | undefined) => void;
+  /** ms until a batch with a packed claim is retried when ClickHouse did not answer. */
+  retryUnconfirmed: number;
+  /** Called when a partition waits for ClickHouse, and with undefined on retry. */
+  unconfirmed: (partition: number, error: Error | undefined) => void;
 }
 
 /** Events that are decided between two yields to the event loop, and published together. */
@@ -68,9 +74,11 @@ const CHUNK_EVENTS = 2000;
 
 /**
  * `held-back`: the breaker holds back the records from index `at` on; those before are published.
+ * `unconfirmed`: nothing is published; the batch is to be resolved again.
  */
 type Progress =
   | { readonly state: 'published' }
+  | { readonly state: 'unconfirmed'; readonly error: Error }
   | { readonly state: 'held-back'; readonly at: number; readonly share: number };
 
 export interface TaskOptions {
@@ -166,7 +174,7 @@ export class NormaliserTask implements PartitionTask {
   }
 
   async #processAll(messages: readonly ConsumedMessage[]): Promise<void> {
-    const { semaphore, retryAfter, heldBack } = this.#deps;
+    const { semaphore, retryAfter, heldBack, retryUnconfirmed, unconfirmed } = this.#deps;
     for (let rest = messages; rest.length > 0;) {
       await semaphore.acquire();
       let progress: Progress;
@@ -176,6 +184,15 @@ export class NormaliserTask implements PartitionTask {
         semaphore.release();
       }
       if (progress.state === 'published') return;
+      if (progress.state === 'unconfirmed') {
+        unconfirmed(this.#partition, progress.error);
+        try {
+          await delay(retryUnconfirmed, this.#interrupted);
+        } finally {
+          unconfirmed(this.#partition, undefined);
+        }
+        continue;
+      }
       rest = rest.slice(progress.at);
       heldBack(this.#partition, progress.share);
       try {
@@ -202,6 +219,9 @@ export class NormaliserTask implements PartitionTask {
               { records, claims, resolutions: here.complete(resolved.resolutions) },
               misplaced,
             );
+          // Waits outside of the gate: a load of the claims needs no answer of ClickHouse.
+          case 'unconfirmed':
+            return { state: 'unconfirmed', error: resolved.error };
           case 'lost':
             gate.claimsLost(round);
         }
@@ -212,7 +232,7 @@ export class NormaliserTask implements PartitionTask {
   }
 
   /** After each load of the claims, what is in the log decides about positions that it reaches. */
-  async #resolve(claims: readonly ClaimToResolve[], round: number): Promise<ResolvedClaims> {
+  async #resolve(claims: readonly ClaimOfEvent[], round: number): Promise<Resolved> {
     const { claims: store, lastPublished } = this.#deps;
     if (this.#published?.round !== round) {
       const last = await lastPublished(this.#partition, this.#interrupted);

@@ -59,10 +59,10 @@ export function misplacedIn(
 }
 
 /** The claims, and their indexes, that are resolved here: not those of forwarded items. */
-export function claimsHere(
-  claims: readonly ClaimToResolve[],
+export function claimsHere<Claim extends ClaimToResolve>(
+  claims: readonly Claim[],
   { records, misplaced }: { records: readonly DecodeResult[]; misplaced: Misplaced },
-): { claims: readonly ClaimToResolve[]; complete: Complete } {
+): { claims: readonly Claim[]; complete: Complete } {
   if (misplaced.size === 0) return { claims, complete: (resolutions) => resolutions };
   const isForwarded = records.flatMap((decoded) => {
     if (decoded.state !== 'decoded') return [];

@@ -26,6 +26,7 @@ export function sweepProgress(
   epoch: number,
   partitions: readonly PartitionProgress[],
   known: KnownEnds | undefined,
+  stored?: ReadonlyMap<number, number>,
 ): SweepProgress {
   const processed: { partition: number; until: number }[] = [];
   for (const { partition, next, processedUntil } of partitions) {
@@ -35,5 +36,9 @@ export function sweepProgress(
     const until = Math.max(isAtEnd ? known.at : -1, processedUntil ?? -1);
     if (until >= 0) processed.push({ partition, until });
   }
-  return { epoch, processed, ...(known ? { ends: known.normalised } : {}) };
+  return {
+    ...{ epoch, processed },
+    ...(known ? { ends: known.normalised } : {}),
+    ...(stored ? { stored } : {}),
+  };
 }

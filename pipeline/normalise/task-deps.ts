@@ -23,6 +23,7 @@ import type { NormaliserDeps } from './partition-task.ts';
 import { Publisher } from './publisher.ts';
 import { RowBatchBuilder } from './row-batch-builder.ts';
 import { Semaphore } from './semaphore.ts';
+import { readStoredRows } from './stored-rows.ts';
 
 /** Connections and topology of the normaliser. */
 export interface NormaliserOptions {
@@ -42,6 +43,8 @@ export interface NormaliserOptions {
   layout?: KnownLayout;
   /** The version of event-row to write. */
   writtenRows: () => number;
+  /** Whether claims may be packed: every process that reads claims knows packs. */
+  packs: () => boolean;
   /** Ends of events.raw when they were last read. */
   knownEnds: () => KnownEnds | undefined;
   /** Aborts when the process stops. */
@@ -57,6 +60,8 @@ type Appended = (of: TopicPartition & RecordEvidence) => void;
 const MAX_CONCURRENT_PARTITIONS = 4;
 const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
 const USER_AGENT_CACHE_SIZE = 10_000;
+/** ms */
+const RETRY_UNCONFIRMED = 2000;
 /** Above this many events the breaker halves its counts. */
 const BREAKER_WINDOW_EVENTS = 10_000;
 
@@ -80,6 +85,15 @@ export function normaliserDeps(
         return resolved;
       },
       held: (ids, signal) => claims.held(ids, signal),
+      async stored(asked, signal) {
+        const dedupeTtl = config.DEDUPE_TTL;
+        const rows = await readStoredRows(asked, {
+          ...{ clickhouse: options.clickhouse, dedupeTtl, signal },
+        });
+        metrics.askedClaims.inc({ answer: 'none' }, rows.filter((row) => row === 'none').length);
+        metrics.askedClaims.inc({ answer: 'row' }, rows.filter((row) => row !== 'none').length);
+        return rows;
+      },
     },
     lastPublished: (partition, signal) =>
       retryUntilAborted(
@@ -123,6 +137,13 @@ export function normaliserDeps(
         facts,
         'events that could not be normalised were sent to events.dead; reason and position are those of the first one',
       );
+    },
+    retryUnconfirmed: RETRY_UNCONFIRMED,
+    unconfirmed: (partition, error) => {
+      if (error === undefined) return reasons.clear(`stored rows ${partition}`);
+      const sentence = `partition ${partition} waits for ClickHouse, which must say whether an event is in the table already: ${error.message}`;
+      reasons.set(`stored rows ${partition}`, sentence);
+      log.warn({ code: 'stored_rows_unavailable', partition }, sentence);
     },
     heldBack: (partition, share) => {
       if (share === undefined) {

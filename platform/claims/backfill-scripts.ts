@@ -1,32 +1,65 @@
-import { begin, locate, runId, table } from './lua.ts';
+import { begin, FIRST_BUCKETS, locate, runId, table } from './lua.ts';
 import type { Script } from './lua.ts';
+import { packs, packWriting, visitBucket } from './packs.ts';
 
 /**
  * ARGV: the permit of this shard, its TTL in ms, packed claims. Stores resolved claims, but keeps
  * one that expires later: with the same expiry the row that was published is newer than what Redis
- * kept. Returns the number stored, -1 when the permit is void.
+ * kept. A packed claim has no position, so one that may expire then is kept as well. Returns the
+ * number stored, -1 when the permit is void.
  */
 export const loadScript: Script = {
   name: 'load',
   source: `${begin}${runId}
 if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
 call('PEXPIRE', P .. 'loading', ARGV[2])
-${table}
+${table}${packs}
 local ids, loaded, o = ARGV[3], 0, 0
 while o < #ids do
     ${locate}
     local size = byte(ids, o + 13)
     local value = sub(ids, o + 14, o + 13 + size)
     o = o + 14 + size + byte(ids, o + 14 + size)
+    o = o + 1 + byte(ids, o + 1)
     local v = call('HGET', k, id)
     local state = v and byte(v, 6)
-    if not state or state == 0 or read('>I5', v) <= read('>I5', value) then
+    local expires, held = read('>I5', value)
+    if state and state > 0 then
+      held = read('>I5', v) > expires
+    else
+      local _, till = packed(id)
+      held = till and till >= expires
+    end
+    if not held then
       call('HSET', k, id, value)
       loaded = loaded + 1
       if not v and e % 8 == 0 then grow(k) end
     end
 end
 return loaded
+`,
+};
+
+/**
+ * ARGV: the permit, its TTL in ms, the window, now, the age from which stored claims are packed,
+ * buckets to visit from a number on, pairs of partition and the offset of events.raw up to which
+ * everything is stored. Packs claims while they are loaded. Returns the number of the next bucket,
+ * 0 after the last one, and the number packed; -1 when the permit is void.
+ */
+export const packScript: Script = {
+  name: 'pack',
+  source: `${begin}${runId}
+if call('GET', P .. 'loading') ~= ARGV[1] or sub(ARGV[1], -#run) ~= run then return -1 end
+call('PEXPIRE', P .. 'loading', ARGV[2])
+local ttl, now = tonumber(ARGV[3]), tonumber(ARGV[4])
+for j = 8, #ARGV, 2 do call('HSET', P .. 'stored', ARGV[j], ARGV[j + 1]) end
+${packs}${packWriting}${visitBucket}
+local n = tonumber(call('GET', P .. 'count')) or ${FIRST_BUCKETS}
+local from = tonumber(ARGV[7])
+local to = math.min(n, from + tonumber(ARGV[6]))
+for i = from, to - 1 do visit(P .. pack('>I4', i), -1, -1, now + ttl - tonumber(ARGV[5])) end
+growPacks()
+return { to < n and to or 0, moved }
 `,
 };
 

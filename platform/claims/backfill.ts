@@ -7,7 +7,8 @@ import { BACKFILL_LOCK_MS, BackfillLock, partitionKey } from './backfill-lock.ts
 import type { LoadPermit } from './backfill-lock.ts';
 import type { FormerClaims } from './former-claims.ts';
 import { asError, retryUntilAnswered, BACKOFF } from './retry-until-answered.ts';
-import { loadScript } from './backfill-scripts.ts';
+import { loadScript, packScript } from './backfill-scripts.ts';
+import { toClaimTime } from '../../events/claims/claim-time.ts';
 import type { ScriptRunner } from './script-runner.ts';
 
 /**
@@ -35,6 +36,11 @@ export interface BackfillTarget {
    */
   recordedEnds(epoch: number): Promise<ReadonlyMap<number, number>>;
   /**
+   * From now on claims are packed while they are loaded.
+   * @param stored by partition, the offset of events.raw up to which every row is stored
+   */
+  packBelow(stored: ReadonlyMap<number, number>): void;
+  /**
    * Stores those of any number of claims whose shards lost theirs. Keeps a stored claim that
    * expires later.
    */
@@ -54,9 +60,18 @@ interface BackfillContext extends EnsureLoadedOptions {
   /** Undefined: there is no former layout. */
   readonly former: FormerClaims | undefined;
   readonly dedupeTtl: number;
+  /** Age from which the claims of stored events are packed, ms; undefined: none is. */
+  readonly packAfter: () => number | undefined;
   readonly onWaiting: (error: Error) => void;
 }
 
+/**
+ * All shards together hold about so many claims that are not packed while the window is loaded, at
+ * most. Each round rewrites all packs, so fewer would write the append-only file more often.
+ */
+const MAX_UNPACKED = 32_000_000;
+/** Buckets that one call packs; it blocks Redis for a few milliseconds. */
+const PACKED_BUCKETS = 16;
 const MAX_CLAIMS = 1_000;
 const POLL_MS = 500;
 const POLLS_PER_REPORT = 20;
@@ -118,6 +133,9 @@ class Backfill implements BackfillTarget {
   readonly #lock: BackfillLock;
   readonly #held: string;
   #permits: readonly LoadPermit[] = [];
+  #stored: ReadonlyMap<number, number> | undefined;
+  /** By shard, claims that were loaded since it was packed. */
+  readonly #unpacked = new Map<number, number>();
   readonly #lost = new AbortController();
 
   constructor(options: BackfillContext & { readonly lock: BackfillLock; readonly held: string }) {
@@ -185,6 +203,10 @@ class Backfill implements BackfillTarget {
     return commonEnds(recorded);
   }
 
+  packBelow(stored: ReadonlyMap<number, number>): void {
+    this.#stored = stored;
+  }
+
   async load(claims: readonly ClaimToLoad[]): Promise<void> {
     const shards = this.#context.shards.length;
     const permits = new Map(this.#permits.map((permit) => [permit.shard, permit]));
@@ -192,7 +214,13 @@ class Backfill implements BackfillTarget {
     await Promise.all(
       parts.map(async ({ shard, items }) => {
         const permit = permits.get(shard);
-        if (permit) await this.#loadShard(permit, items);
+        if (!permit) return;
+        await this.#loadShard(permit, items);
+        const unpacked = (this.#unpacked.get(shard) ?? 0) + items.length;
+        this.#unpacked.set(shard, unpacked);
+        if (unpacked < MAX_UNPACKED / shards || !this.#stored) return;
+        this.#unpacked.set(shard, 0);
+        await this.#packShard(permit, this.#stored);
       }),
     );
   }
@@ -205,6 +233,24 @@ class Backfill implements BackfillTarget {
       );
       if (loaded === -1) this.#failLost();
     }
+  }
+
+  async #packShard(
+    { shard, permit }: LoadPermit,
+    stored: ReadonlyMap<number, number>,
+  ): Promise<void> {
+    const { packAfter, dedupeTtl, shards } = this.#context;
+    const age = packAfter();
+    if (age === undefined) return;
+    let next = 0;
+    do {
+      const of = [permit, BACKFILL_LOCK_MS, dedupeTtl, toClaimTime(Date.now()), age];
+      const reply = await this.#retry(async () =>
+        shards[shard]?.run(packScript, ...of, PACKED_BUCKETS, next, ...[...stored].flat()),
+      );
+      if (!Array.isArray(reply)) return this.#failLost();
+      next = Number(reply[0]);
+    } while (next > 0);
   }
 
   #retry<T>(attempt: () => Promise<T>): Promise<T> {

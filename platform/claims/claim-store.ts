@@ -5,7 +5,7 @@ import { toClaimTime } from '../../events/claims/claim-time.ts';
 import { decodeEntry } from '../../events/claims/entry.ts';
 import type { ClaimEntry } from '../../events/claims/entry.ts';
 import { packClaims, readResolutions } from '../../events/claims/resolution.ts';
-import type { ClaimToResolve, ClaimResolution } from '../../events/claims/resolution.ts';
+import type { ClaimAnswer, ClaimToResolve } from '../../events/claims/resolution.ts';
 import { joinParts, splitByShard } from '../../events/claims/shard.ts';
 import { sweepSlack } from '../../events/claims/sweep.ts';
 import { claimLayout } from './claim-keys.ts';
@@ -23,7 +23,7 @@ import type { ScriptRunner } from './script-runner.ts';
  * resolve them again after `ensureLoaded`.
  */
 export type ResolvedClaims =
-  | { readonly status: 'resolved'; readonly resolutions: readonly ClaimResolution[] }
+  | { readonly status: 'resolved'; readonly resolutions: readonly ClaimAnswer[] }
   | { readonly status: 'lost' };
 
 /** Up to which receive time each of the caller's partitions has been processed. */
@@ -36,6 +36,11 @@ export interface SweepProgress {
    * backfill continues from them (pipeline/normalise/BACKFILL.md).
    */
   readonly ends?: ReadonlyMap<number, number>;
+  /**
+   * By partition, the offset of events.raw up to which every row is stored: claims below it are
+   * packed (pipeline/normalise/stored-offsets.ts).
+   */
+  readonly stored?: ReadonlyMap<number, number>;
 }
 
 export interface SweepReport {
@@ -44,6 +49,7 @@ export interface SweepReport {
   readonly visited: number;
   readonly seen: number;
   readonly removed: number;
+  readonly packed: number;
 }
 
 /** Claims in one script call, which blocks Redis for a few milliseconds at most. */
@@ -58,11 +64,14 @@ export class ClaimStore {
   readonly #shards: readonly ScriptRunner[];
   readonly #former: FormerClaims | undefined;
   readonly #dedupeTtl: number;
+  readonly #packAfter: () => number | undefined;
   readonly #onWaiting: (error: Error) => void;
   #markers: readonly string[] = [];
 
   /**
-   * dedupeTtl: DEDUPE_TTL in ms. onWaiting is called after each failed attempt that is retried.
+   * dedupeTtl: DEDUPE_TTL in ms. packAfter: the age from which the claims of stored events are
+   * packed, ms; undefined: none is packed, as where it is absent. onWaiting is called after each
+   * failed attempt that is retried.
    */
   constructor(options: {
     readonly redis: Redis;
@@ -70,6 +79,9 @@ export class ClaimStore {
     readonly prefix?: string;
     /** For tests; otherwise by the kind of the Redis (claim-keys.ts). */
     readonly shards?: number;
+    /** For tests (claim-keys.ts). */
+    readonly firstPacks?: number;
+    readonly packAfter?: () => number | undefined;
     readonly onWaiting?: (error: Error) => void;
   }) {
     const layout = claimLayout(options);
@@ -77,6 +89,7 @@ export class ClaimStore {
     this.#former =
       layout.former === undefined ? undefined : new FormerClaims(options.redis, layout.former);
     this.#dedupeTtl = options.dedupeTtl;
+    this.#packAfter = options.packAfter ?? (() => undefined);
     this.#onWaiting = options.onWaiting ?? (() => undefined);
   }
 
@@ -92,6 +105,7 @@ export class ClaimStore {
       shards: this.#shards,
       former: this.#former,
       dedupeTtl: this.#dedupeTtl,
+      packAfter: this.#packAfter,
       onWaiting: this.#onWaiting,
     });
   }
@@ -119,10 +133,16 @@ export class ClaimStore {
     shard: number,
     claims: readonly ClaimToResolve[],
     signal: AbortSignal,
-  ): Promise<readonly ClaimResolution[] | null> {
-    const resolutions: ClaimResolution[] = [];
+  ): Promise<readonly ClaimAnswer[] | null> {
+    const resolutions: ClaimAnswer[] = [];
+    // Claims of one id are resolved in order, so one that must wait for an answer stops the others.
+    const asked = new Set<ClaimId>();
     for (let from = 0; from === 0 || from < claims.length; from += MAX_CLAIMS) {
-      const chunk = claims.slice(from, from + MAX_CLAIMS);
+      const chunk = claims
+        .slice(from, from + MAX_CLAIMS)
+        .map((claim): ClaimToResolve =>
+          claim.stored === undefined && asked.has(claim.id) ? { ...claim, stored: 'ask' } : claim,
+        );
       const packed = packClaims(chunk, this.#dedupeTtl);
       const reply = await retryUntilAnswered(
         () => this.#run(shard, resolveScript, this.#marker(shard), this.#dedupeTtl, packed),
@@ -132,6 +152,10 @@ export class ClaimStore {
         throw new TypeError('the resolve script did not answer with bytes');
       const resolved = readResolutions(reply, chunk.length);
       if (resolved === null) return null;
+      for (const [at, { verdict }] of resolved.entries()) {
+        const claim = chunk[at];
+        if (verdict === 'ask' && claim) asked.add(claim.id);
+      }
       resolutions.push(...resolved);
     }
     return resolutions;
@@ -140,7 +164,8 @@ export class ClaimStore {
   /**
    * Visits the next `visits` buckets of a shard and removes claims that have left the window:
    * durable and pending claims when they expire, resolved claims when all `partitions` have been
-   * processed past their expiry by sweepSlack. One attempt; rejects when Redis does not answer.
+   * processed past their expiry by sweepSlack. Packs those of stored events. One attempt; rejects
+   * when Redis does not answer.
    */
   async sweep(options: {
     readonly shard: number;
@@ -149,9 +174,12 @@ export class ClaimStore {
     readonly partitions: number;
     readonly progress: SweepProgress;
   }): Promise<SweepReport> {
-    const { epoch, processed, ends = new Map<number, number>() } = options.progress;
+    const none: ReadonlyMap<number, number> = new Map();
+    const { epoch, processed, ends = none, stored = none } = options.progress;
     const { shard } = options;
-    const lost: SweepReport = { status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0 };
+    const lost: SweepReport = {
+      ...{ status: 'lost', buckets: 0, visited: 0, seen: 0, removed: 0, packed: 0 },
+    };
     if (shard === 0 && (await this.#former?.areInUse()) === true) return lost;
     const reply = await this.#run(
       shard,
@@ -162,18 +190,22 @@ export class ClaimStore {
       options.visits,
       epoch,
       options.partitions,
+      this.#dedupeTtl,
+      this.#packAfter() ?? -1,
       processed.length,
+      stored.size,
       ...processed.flatMap(({ partition, until }) => [partition, toClaimTime(until)]),
+      ...[...stored].flat(),
       ...[...ends].flat(),
     );
     if (!Array.isArray(reply)) return lost;
-    const [visited = 0, seen = 0, removed = 0, buckets = 0] = reply.map(Number);
-    return { status: 'swept', buckets, visited, seen, removed };
+    const [visited = 0, seen = 0, removed = 0, buckets = 0, packed = 0] = reply.map(Number);
+    return { status: 'swept', buckets, visited, seen, removed, packed };
   }
 
   /**
-   * Whether each id has a resolved claim. Of no use unless `resolve` finds the claims loaded
-   * afterwards. Retries as `resolve` does.
+   * Whether each id has a resolved claim, packed or not. Of no use unless `resolve` finds the
+   * claims loaded afterwards. Retries as `resolve` does.
    */
   async held(ids: readonly ClaimId[], signal: AbortSignal): Promise<readonly boolean[]> {
     const held: boolean[] = [];
@@ -182,7 +214,9 @@ export class ClaimStore {
         () => this.peek(ids.slice(from, from + MAX_CLAIMS)),
         { signal, onWaiting: this.#onWaiting },
       );
-      held.push(...entries.map((entry) => entry?.state === 'resolved'));
+      held.push(
+        ...entries.map((entry) => entry?.state === 'resolved' || entry?.state === 'packed'),
+      );
     }
     return held;
   }

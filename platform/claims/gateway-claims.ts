@@ -18,6 +18,7 @@ interface GatewayClaimsOptions {
   readonly redis: Redis;
   readonly prefix?: string | undefined;
   readonly shards?: number | undefined;
+  readonly firstPacks?: number | undefined;
   /** ms */
   readonly dedupeTtl: number;
   /** ms; 0 writes no pending claims: an id without a durable claim is reported as free. */

@@ -19,6 +19,9 @@ export const BUCKET_LIMIT = 64;
 /** Stands in the scripts for the number of buckets with which a table starts. */
 export const FIRST_BUCKETS = 'FIRST_BUCKETS';
 
+/** The same of packs (packs.ts). */
+export const FIRST_PACKS = 'FIRST_PACKS';
+
 export const begin = `
 local P = KEYS[1]
 local byte, sub, call = string.byte, string.sub, redis.call

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Sweeper } from './sweeper.ts';
 
-const swept = { status: 'swept', buckets: 1, visited: 1, seen: 0, removed: 0 } as const;
+const swept = { status: 'swept', buckets: 1, visited: 1, seen: 0, removed: 0, packed: 0 } as const;
 
 describe('the sweeper of claims', () => {
   beforeEach(() => void vi.useFakeTimers());

@@ -1,12 +1,12 @@
 import { visitsPerSweep } from '../../events/claims/sweep.ts';
 import { asError } from './retry-until-answered.ts';
-import type { ClaimStore, SweepProgress } from './claim-store.ts';
+import type { ClaimStore, SweepProgress, SweepReport } from './claim-store.ts';
 
 const INTERVAL_MS = 2_000;
-/** Buckets of a shard in one call, which blocks Redis for about a millisecond. */
-const MAX_VISITS = 64;
+/** Buckets of a shard in one call, which blocks Redis for a few milliseconds at most. */
+const MAX_VISITS = 16;
 /** Calls in one sweep of a shard; with more buckets a round only takes longer. */
-const MAX_CALLS = 64;
+const MAX_CALLS = 256;
 
 interface SweeperOptions {
   readonly store: Pick<ClaimStore, 'shards' | 'sweep'>;
@@ -16,14 +16,16 @@ interface SweeperOptions {
   readonly partitions: number;
   readonly progress: () => SweepProgress;
   /** May be called every two seconds until ensureLoaded is called. */
+  readonly onSwept?: (report: SweepReport) => void;
   readonly onLost: () => void;
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Visits a few buckets every two seconds and removes claims soon after they leave the window: a
- * round over all buckets takes a sixteenth of it. Every normaliser runs a sweeper; they share the
- * cursor. A normaliser without traffic detects through it that Redis lost the claims.
+ * Visits a few buckets every two seconds, packs the claims of stored events, and removes claims
+ * soon after they leave the window: a round over all buckets takes a 32nd of it. Every normaliser
+ * runs a sweeper; they share the cursor. A normaliser without traffic detects through it that Redis
+ * lost the claims.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -70,7 +72,7 @@ export class Sweeper {
   }
 
   async #sweepShard(shard: number): Promise<'swept' | 'lost'> {
-    const { store, dedupeTtl, partitions, progress } = this.#options;
+    const { store, dedupeTtl, partitions, progress, onSwept } = this.#options;
     const max = MAX_VISITS * MAX_CALLS;
     const buckets = this.#buckets.get(shard) ?? 0;
     let left = visitsPerSweep({ buckets, dedupeTtl, every: INTERVAL_MS, max });
@@ -81,6 +83,7 @@ export class Sweeper {
       });
       if (report.status === 'lost') return 'lost';
       this.#buckets.set(shard, report.buckets);
+      onSwept?.(report);
     }
     return 'swept';
   }

@@ -3,11 +3,15 @@ import { NEWEST_WRITTEN, type WrittenSubject } from '../log/written-schemas.ts';
 
 const RELEASE = packageVersion();
 /** Rows come last: earlier releases look for them there. */
-const NAMES: Record<WrittenSubject, string> = { 'ingest-outcome': 'outcomes', 'event-row': 'rows' };
+const NAMES: Record<WrittenSubject, string> = {
+  claims: 'claims',
+  'ingest-outcome': 'outcomes',
+  'event-row': 'rows',
+};
 
 /**
  * The client id of a group member: it says which release it is, and up to which version it reads
- * rows and outcomes. `./ravand log finish-upgrade` reads it from the members of the groups.
+ * rows, outcomes and claims. `./ravand log finish-upgrade` reads it from the members of the groups.
  */
 export function clientIdOf(name: string): string {
   const reads = (Object.keys(NAMES) as WrittenSubject[]).map(

@@ -3,8 +3,15 @@ import type { Log } from '../log.ts';
 import type { Database } from '../postgres/pool.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
-/** Records that are written as every reader of the installation knows them: the newest version. */
-export const NEWEST_WRITTEN = { 'event-row': NEWEST_ROW_VERSION, 'ingest-outcome': 2 } as const;
+/**
+ * Records, and claims in Redis, that are written as every reader of the installation knows them:
+ * the newest version. Claims of version 2 are packed.
+ */
+export const NEWEST_WRITTEN = {
+  'event-row': NEWEST_ROW_VERSION,
+  'ingest-outcome': 2,
+  claims: 2,
+} as const;
 export type WrittenSubject = keyof typeof NEWEST_WRITTEN;
 
 /** Every release that can run beside this one reads this version. */

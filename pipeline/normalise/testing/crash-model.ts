@@ -1,7 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClaimId } from '../../../events/claims/claim-id.ts';
 import { samePosition } from '../../../events/claims/position-bytes.ts';
-import type { ClaimToResolve, ClaimResolution } from '../../../events/claims/resolution.ts';
+import type {
+  ClaimAnswer,
+  ClaimToResolve,
+  StoredAnswer,
+} from '../../../events/claims/resolution.ts';
 import { ContextReader } from '../../../events/normalise.ts';
 import { UserAgentCache } from '../../../events/user-agent.ts';
 import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
@@ -14,7 +18,7 @@ import {
   type PartitionPosition,
 } from '../../../schemas/log-position.ts';
 import type { EventRow } from '../../../schemas/records.ts';
-import { claimsToResolve } from '../../../events/raw/record-claims.ts';
+import { claimsToResolve, type ClaimOfEvent } from '../../../events/raw/record-claims.ts';
 import { NAMES } from '../config.ts';
 import { ClaimsGate } from '../claims-gate.ts';
 import { Publisher } from '../publisher.ts';
@@ -37,6 +41,13 @@ interface HeldClaim {
   acceptance: number;
 }
 
+/** What Redis holds; `packed`: ids of packed claims. */
+interface Contents {
+  claims: Map<ClaimId, HeldClaim>;
+  packed: Set<ClaimId>;
+  ends: Map<number, number>;
+}
+
 /**
  * Kafka, Redis and the processes of a normaliser group in memory. The test triggers every
  * asynchronous step, in any order that the real systems allow: records of a partition are appended
@@ -51,7 +62,10 @@ export class ClusterModel {
   /** Recorded ends of events.normalised, by partition. */
   #ends = new Map<number, number>();
   /** The contents of Redis after each of its writes: what an append-only file may bring back. */
-  #history: { claims: Map<ClaimId, HeldClaim>; ends: Map<number, number> }[] = [];
+  #history: Contents[] = [];
+  #packed = new Set<ClaimId>();
+  /** Ends of events.normalised up to which the rows are stored. */
+  #stored = new Map<number, number>();
   #marker = 0;
   #isLoaded = false;
   #pending: Pending[] = [];
@@ -80,6 +94,7 @@ export class ClusterModel {
   /** FLUSHALL. The sweepers detect it even without traffic. */
   flush(instances: readonly ProcessModel[]): void {
     this.#claims.clear();
+    this.#packed.clear();
     this.#ends.clear();
     this.#wrote();
     this.#isEmptied(instances);
@@ -91,6 +106,7 @@ export class ClusterModel {
     this.#history.length = kept;
     const state = this.#history.at(-1);
     this.#claims = new Map(state?.claims);
+    this.#packed = new Set(state?.packed);
     this.#ends = new Map(state?.ends);
     this.#isEmptied(instances);
   }
@@ -119,7 +135,52 @@ export class ClusterModel {
   }
 
   #wrote(): void {
-    this.#history.push({ claims: new Map(this.#claims), ends: new Map(this.#ends) });
+    this.#history.push({
+      claims: new Map(this.#claims),
+      packed: new Set(this.#packed),
+      ends: new Map(this.#ends),
+    });
+  }
+
+  /**
+   * StoredOffsets and the sink, each in steps of their own: reads the committed offsets, then the
+   * ends; the sink stores what is below them; then claims below the offsets are packed.
+   */
+  pack(instance: ProcessModel, marker: number): void {
+    this.later(instance, () => {
+      const committed = new Map(this.committed);
+      this.later(instance, () => {
+        const ends = this.normalisedEnds();
+        this.later(instance, () => {
+          for (const [partition, end] of ends)
+            this.#stored.set(partition, Math.max(end, this.#stored.get(partition) ?? 0));
+          this.later(instance, () => this.#packBelow(committed, marker));
+        });
+      });
+    });
+  }
+
+  #packBelow(committed: ReadonlyMap<number, number>, marker: number): void {
+    if (!this.isLoadedAs(marker)) return;
+    for (const [id, { position }] of this.#claims) {
+      if (position.offset >= (committed.get(position.partition) ?? 0)) continue;
+      this.#claims.delete(id);
+      this.#packed.add(id);
+    }
+    this.#wrote();
+  }
+
+  storedRows(claims: readonly ClaimOfEvent[]): Exclude<StoredAnswer, 'ask'>[] {
+    const rows = [...this.raw.keys()].flatMap((partition) =>
+      this.rows(partition, this.#stored.get(partition) ?? 0),
+    );
+    return claims.map((claim) => {
+      const row = rows.find(({ message_id }) => message_id === claim.key);
+      if (!row) return 'none';
+      const { _epoch: epoch, _partition: partition, _offset: offset, _index: index } = row;
+      const position = { epoch, partition, offset, index };
+      return { position, acceptance: row._acceptance, receivedAt: row.received_at };
+    });
   }
 
   /** Triggers one pending step; false when none is left. */
@@ -161,7 +222,7 @@ export class ClusterModel {
   }
 
   held(ids: readonly ClaimId[]): boolean[] {
-    return ids.map((id) => this.#claims.has(id));
+    return ids.map((id) => this.#claims.has(id) || this.#packed.has(id));
   }
 
   lastPublished(partition: number): PartitionPosition {
@@ -174,9 +235,10 @@ export class ClusterModel {
   }
 
   /** The rows that a consumer processes that skips positions it has already processed. */
-  rows(partition: number): EventRow[] {
+  rows(partition: number, end?: number): EventRow[] {
     const processed: EventRow[] = [];
-    for (const value of this.topics.get(`${NAMES.normalised}/${partition}`) ?? []) {
+    const log = this.topics.get(`${NAMES.normalised}/${partition}`) ?? [];
+    for (const value of log.slice(0, end)) {
       for (const row of rowBatchCodec.decode(value).rows) {
         const last = processed.at(-1);
         if (
@@ -202,8 +264,12 @@ export class ClusterModel {
     if (instance.isAlive) this.later(instance, first.acknowledge);
   }
 
-  #resolveOne({ id, position: position, acceptance }: ClaimToResolve): ClaimResolution {
-    const held = this.#claims.get(id);
+  /** Every event was received at the same time, so every packed claim is asked for. */
+  #resolveOne({ id, position: position, acceptance, stored }: ClaimToResolve): ClaimAnswer {
+    let held = this.#claims.get(id);
+    if (held === undefined && typeof stored === 'object') held = stored;
+    else if (held === undefined && this.#packed.has(id))
+      return stored === 'none' ? { verdict: 'duplicate' } : { verdict: 'ask', since: 0, until: 0 };
     if (held === undefined) {
       this.#claims.set(id, { position, acceptance });
       return { verdict: 'first' };
@@ -228,7 +294,7 @@ export class ClusterModel {
       for (const row of this.#lostRows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
         const claim = message && claimsToResolve([decodeRecord(message)], () => 0)[row._index];
-        if (claim) this.#claims.set(claim.id, claim);
+        if (claim && !this.#packed.has(claim.id)) this.#claims.set(claim.id, claim);
       }
     }
     this.#wrote();
@@ -279,6 +345,11 @@ export class ProcessModel {
         resolve: (claims) => this.#resolve(claims),
         held: (ids) =>
           new Promise((resolve) => cluster.later(this, () => resolve(cluster.held(ids)))),
+        stored: (asked) =>
+          new Promise((resolve) => {
+            const claims = asked.map(({ claim }) => claim);
+            cluster.later(this, () => resolve(cluster.storedRows(claims)));
+          }),
       },
       lastPublished: (partition) =>
         new Promise((resolve) =>
@@ -297,6 +368,8 @@ export class ProcessModel {
       retryAfter: 0,
       now: () => 0,
       published: () => undefined,
+      retryUnconfirmed: 0,
+      unconfirmed: () => undefined,
       heldBack: () => undefined,
     };
     gate.start();
@@ -313,6 +386,7 @@ export class ProcessModel {
     const ends = this.#cluster.normalisedEnds();
     const marker = this.#marker;
     this.#cluster.later(this, () => this.#cluster.recordEnds(marker, ends));
+    this.#cluster.pack(this, marker);
   }
 
   fence(partition: number): void {

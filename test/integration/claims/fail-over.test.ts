@@ -3,9 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import { claimId, claimScope, type ClaimId } from '../../../events/claims/claim-id.ts';
-import type { ClaimToLoad, ClaimToResolve } from '../../../events/claims/resolution.ts';
+import type { ClaimToLoad } from '../../../events/claims/resolution.ts';
+import type { ClaimOfEvent } from '../../../events/raw/record-claims.ts';
 import { backfillClaims } from '../../../pipeline/normalise/backfill-claims.ts';
 import { ClaimsGate } from '../../../pipeline/normalise/claims-gate.ts';
+import { resolveFrom, type PackedClaim } from '../../../pipeline/normalise/resolve-from.ts';
+import { BEFORE_FIRST } from '../../../schemas/log-position.ts';
 import { ClaimBatcher } from '../../../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { connectClaims } from '../../../platform/claims/connect.ts';
@@ -21,7 +24,8 @@ import { FULL } from '../../support/stack.ts';
 import { until } from './redis-under-test.ts';
 
 const KILLS = FULL ? 12 : 2;
-const TTL = 48 * 3_600_000;
+/** Short, so that many claims are packed while they are still sent again. */
+const TTL = 600_000;
 const PARTITIONS = 4;
 const PEOPLE = 6;
 /** Resent ids are among as many that were sent last. */
@@ -36,15 +40,18 @@ const KINDS = [
 
 /** The logs of Kafka, in memory. */
 class Logs {
-  readonly raw = Array.from({ length: PARTITIONS }, (): ClaimToResolve[] => []);
+  readonly raw = Array.from({ length: PARTITIONS }, (): ClaimOfEvent[] => []);
   readonly normalised = Array.from({ length: PARTITIONS }, (): ClaimToLoad[] => []);
+  /** Next offset of each partition of raw: everything below it is in normalised. */
+  readonly committed = new Map<number, number>();
   #acceptances = 0;
 
   accept(partition: number, ids: readonly ClaimId[], receivedAt: number): void {
     const log = this.raw[partition] ?? [];
     for (const id of ids) {
       const position = { epoch: 0, partition, offset: log.length, index: 0 };
-      log.push({ id, position, acceptance: (this.#acceptances += 1), receivedAt });
+      const acceptance = (this.#acceptances += 1);
+      log.push({ id, position, acceptance, receivedAt, account: 1, kind: 'message', key: id });
     }
   }
 
@@ -63,15 +70,21 @@ class Normaliser {
   readonly #stop = new AbortController();
   readonly #next = new Map<number, number>();
   loaded = 0;
+  packed = 0;
+  asked = 0;
 
   constructor(of: { redis: Redis; logs: Logs; owned: readonly number[] }) {
     this.#logs = of.logs;
     this.#owned = of.owned;
-    this.#store = new ClaimStore({ redis: of.redis, dedupeTtl: TTL });
+    this.#store = new ClaimStore({ redis: of.redis, dedupeTtl: TTL, packAfter: () => 0 });
     this.#gate = new ClaimsGate({ load: () => this.#load(), failed: () => undefined });
     this.#sweeper = new Sweeper({
       ...{ store: this.#store, dedupeTtl: TTL, partitions: PARTITIONS },
-      progress: () => ({ epoch: 0, processed: [], ends: this.#logs.ends }),
+      progress: () => {
+        const { ends, committed } = this.#logs;
+        return { epoch: 0, processed: [], ends, stored: new Map(committed) };
+      },
+      onSwept: ({ packed }) => (this.packed += packed),
       onLost: () => this.#gate.claimsLost(),
       onError: () => undefined,
     });
@@ -105,8 +118,16 @@ class Normaliser {
       }
       const round = await this.#gate.enter(signal);
       try {
-        const resolved = await this.#store.resolve(claims, signal);
-        if (resolved.status === 'lost') {
+        const store = {
+          resolve: this.#store.resolve.bind(this.#store),
+          held: this.#store.held.bind(this.#store),
+          stored: (asked: readonly PackedClaim[]) => {
+            this.asked += asked.length;
+            return Promise.resolve(asked.map(({ claim }) => this.#row(claim)));
+          },
+        };
+        const resolved = await resolveFrom(store, { claims, published: BEFORE_FIRST }, signal);
+        if (resolved.status !== 'resolved') {
           this.#gate.claimsLost(round);
           continue;
         }
@@ -115,10 +136,15 @@ class Normaliser {
           if (claim && (verdict === 'first' || verdict === 'replay')) rows.push(claim);
         }
         this.#next.set(partition, from + claims.length);
+        this.#logs.committed.set(partition, from + claims.length);
       } finally {
         this.#gate.leave();
       }
     }
+  }
+
+  #row({ id }: ClaimOfEvent): ClaimToLoad | 'none' {
+    return this.#logs.normalised.flat().find((row) => row.id === id) ?? 'none';
   }
 
   #load(): Promise<void> {
@@ -139,6 +165,7 @@ class Normaliser {
                 new Map([...this.#logs.ends].map(([at, high]) => [at, { low: 0, high }])),
               ),
             unstored: () => Promise.resolve(0),
+            committed: () => Promise.resolve(new Map(this.#logs.committed)),
             backlogAge: () => Promise.resolve(0),
           },
           // Only at the start, when there are no rows.
@@ -193,11 +220,13 @@ it.each(KINDS)(
       const lost = [...sent].filter((id) => !rows.has(id)).length;
       const doubled = [...rows.values()].filter((n) => n > 1).length;
       const loaded = normalisers.reduce((sum, one) => sum + one.loaded, 0);
+      const packed = normalisers.reduce((sum, one) => sum + one.packed, 0);
       const published = logs.raw.flat().length;
       console.log(
         JSON.stringify({
           ...{ redis: kind, kills: KILLS, sent: sent.size, published, lost, doubled },
-          ...{ early_duplicates: duplicates, claims_loaded: loaded },
+          ...{ early_duplicates: duplicates, claims_loaded: loaded, packed },
+          asked: normalisers.reduce((sum, one) => sum + one.asked, 0),
         }),
       );
       expect({ lost, doubled }).toEqual({ lost: 0, doubled: 0 });
@@ -205,6 +234,7 @@ it.each(KINDS)(
       expect(published).toBeGreaterThan(sent.size);
       expect(duplicates).toBeGreaterThan(0);
       expect(loaded).toBeGreaterThan(0);
+      expect(packed).toBeGreaterThan(0);
     } finally {
       await Promise.all(normalisers.map((one) => one.stop()));
       await gateway.close();
