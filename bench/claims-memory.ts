@@ -27,7 +27,8 @@ const dedupeTtl = Number(values.window) * 3_600_000;
 const STEPS = 32;
 const BATCH = 10_000;
 const LOOK_UPS = 100_000;
-const VISITS = 64;
+const VISITS = 1024;
+const IN_FLIGHT = 4;
 const never = new AbortController().signal;
 const START = Date.now() - dedupeTtl;
 
@@ -98,8 +99,10 @@ async function resolve(claims: readonly ClaimToResolve[], expected: ClaimAnswer[
 async function packAll(stored: number): Promise<void> {
   const progress = { epoch: 0, processed: [], stored: new Map([[0, stored]]) };
   const [now, partitions, visits] = [Date.now(), 1, VISITS];
-  for (let visited = 0, buckets = 1; visited < buckets; visited += VISITS)
-    ({ buckets } = await store.sweep({ shard: 0, now, visits, partitions, progress }));
+  const sweep = () => store.sweep({ shard: 0, now, visits, partitions, progress });
+  const { buckets } = await sweep();
+  for (let visited = VISITS; visited < buckets; visited += VISITS * IN_FLIGHT)
+    await Promise.all(Array.from({ length: IN_FLIGHT }, sweep));
 }
 
 async function news(): Promise<number> {
