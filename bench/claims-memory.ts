@@ -3,28 +3,35 @@ import { Redis } from 'ioredis';
 import { parseLine } from '../cli/arguments.ts';
 import type { ClaimId } from '../events/claims/claim-id.ts';
 import type { ClaimAnswer, ClaimToResolve } from '../events/claims/resolution.ts';
+import { bucketKey } from '../events/claims/bucket.ts';
+import { toClaimTime } from '../events/claims/claim-time.ts';
+import { PACKED_ID_BYTES, PACK_LIMIT, PART_HEADER_BYTES } from '../platform/claims/packs.ts';
 import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
 
 /**
- * node bench/claims-memory.ts [--ids 10000000] [--window 48]
+ * node bench/claims-memory.ts [--ids 10000000] [--window 48] [--direct]
  * Memory of claims in packs, as the normaliser writes them (docs/deduplication.md): a window of
- * `ids` claims is resolved in 32 steps of its time, and after each one round of the sweep packs
+ * `ids` claims is resolved in 16 steps of its time, and after each one round of the sweep packs
  * what is stored. On a redis-server of its own without append-only file. Also what resolving costs
- * Redis for ids that are new, and for ids that are packed.
+ * Redis for ids that are new, and for ids that are packed. With --direct the packs are written as
+ * the sweep would leave them, without claims before them: much faster, for many ids.
  */
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench claims-memory -- [--ids N] [--window HOURS]',
+  usage: 'bench claims-memory -- [--ids N] [--window HOURS] [--direct]',
   options: {
     ids: { type: 'string', default: '10000000' },
     window: { type: 'string', default: '48' },
+    direct: { type: 'boolean' },
   },
 });
 const total = Number(values.ids);
 const dedupeTtl = Number(values.window) * 3_600_000;
 
-const STEPS = 32;
+/** As many as a window has parts. */
+const STEPS = 16;
+const FIRST_PACKS = 65_536;
 const BATCH = 10_000;
 const LOOK_UPS = 100_000;
 const VISITS = 1024;
@@ -51,15 +58,19 @@ try {
     signal: never,
   });
   const before = await info('memory', 'used_memory');
-  for (let step = 0; step < STEPS; step += 1) {
+  if (values.direct === true) await writePacks();
+  for (let step = 0; step < STEPS && values.direct !== true; step += 1) {
     const until = Math.round((total * (step + 1)) / STEPS);
     while (resolved < until) await resolve(claimsOf(Math.min(BATCH, until - resolved)), 'first');
     await packAll(resolved);
     console.error(`${resolved} ids, ${((await used(before)) / resolved).toFixed(2)} bytes each`);
   }
   const memory = await used(before);
-  const [ids, packs] = [resolved, Number((await redis.get('{clm}:pack-count')) ?? 65_536)];
-  const costs = { new: await cost(news), packed: await cost(again) };
+  const [ids, packs] = [resolved, Number((await redis.get('{clm}:pack-count')) ?? FIRST_PACKS)];
+  const costs = {
+    new: await cost(news),
+    ...(values.direct === true ? {} : { packed: await cost(again) }),
+  };
   console.log(
     JSON.stringify({
       ...{ ids, packs, used_memory: memory },
@@ -93,6 +104,47 @@ async function resolve(claims: readonly ClaimToResolve[], expected: ClaimAnswer[
   if (answer.resolutions.some(({ verdict }) => verdict !== expected))
     throw new Error(`an id was not resolved as ${expected}`);
   resolved += expected === 'first' ? claims.length : 0;
+}
+
+/** As many packs as there would be: one splits above the limit, and the table with it. */
+async function writePacks(): Promise<void> {
+  const packs = Math.max(FIRST_PACKS, Math.ceil(total / (0.7 * PACK_LIMIT)));
+  await redis.set('{clm}:pack-count', packs);
+  // A pack that is split already has half of the ids of one that is not.
+  const round = 2 ** Math.floor(Math.log2(packs));
+  const each = total / (2 * round);
+  let line = redis.pipeline();
+  for (let pack = 0; pack < packs; pack += 1) {
+    const isSplit = pack < packs - round || pack >= round;
+    line.set(bucketKey('{clm}:p', pack), packOf((isSplit ? 1 : 2) * each));
+    if (pack % 200 < 199 && pack < packs - 1) continue;
+    await line.exec();
+    line = redis.pipeline();
+  }
+}
+
+/** A pack of about `mean` random entries, in a part for each step. */
+function packOf(mean: number): Buffer {
+  const parts = Array.from({ length: STEPS }, (_, step) => {
+    const count = poisson(mean / STEPS);
+    resolved += count;
+    if (count === 0) return Buffer.of();
+    const part = randomFillSync(Buffer.allocUnsafe(PART_HEADER_BYTES + count * PACKED_ID_BYTES));
+    const ends = (at: number) => toClaimTime(START + ((step + at) / STEPS + 1) * dedupeTtl);
+    part.writeUIntBE(ends(0.1), 0, 5);
+    part.writeUIntBE(ends(0.9), 5, 5);
+    part.writeUInt16BE(count, 10);
+    return part;
+  });
+  return Buffer.concat(parts);
+}
+
+function poisson(mean: number): number {
+  // Sums of small ones, of which e^-mean does not vanish.
+  if (mean > 30) return poisson(30) + poisson(mean - 30);
+  let count = -1;
+  for (let product = 1; product > Math.exp(-mean); product *= Math.random()) count += 1;
+  return count;
 }
 
 /** One round of the sweep over all buckets. */

@@ -62,14 +62,11 @@ interface BackfillContext extends EnsureLoadedOptions {
   readonly dedupeTtl: number;
   /** Age from which the claims of stored events are packed, ms; undefined: none is. */
   readonly packAfter: () => number | undefined;
+  /** All shards together hold about so many claims that are not packed while they are loaded. */
+  readonly maxUnpacked: number;
   readonly onWaiting: (error: Error) => void;
 }
 
-/**
- * All shards together hold about so many claims that are not packed while the window is loaded, at
- * most. Each round rewrites all packs, so fewer would write the append-only file more often.
- */
-const MAX_UNPACKED = 32_000_000;
 /** Buckets that one call packs; it blocks Redis for a few milliseconds. */
 const PACKED_BUCKETS = 16;
 const MAX_CLAIMS = 1_000;
@@ -218,7 +215,7 @@ class Backfill implements BackfillTarget {
         await this.#loadShard(permit, items);
         const unpacked = (this.#unpacked.get(shard) ?? 0) + items.length;
         this.#unpacked.set(shard, unpacked);
-        if (unpacked < MAX_UNPACKED / shards || !this.#stored) return;
+        if (unpacked < this.#context.maxUnpacked / shards || !this.#stored) return;
         this.#unpacked.set(shard, 0);
         await this.#packShard(permit, this.#stored);
       }),

@@ -54,6 +54,11 @@ export interface SweepReport {
 
 /** Claims in one script call, which blocks Redis for a few milliseconds at most. */
 const MAX_CLAIMS = 1_000;
+/**
+ * While the window is loaded, 1.2 GB of claims that are not packed. Each round of packing rewrites
+ * all packs, so fewer would write the append-only file more often.
+ */
+const MAX_UNPACKED = 32_000_000;
 
 /**
  * The normaliser's side of claims (ARCHITECTURE.md, G2): final claims, dedupe key -> log position,
@@ -65,6 +70,7 @@ export class ClaimStore {
   readonly #former: FormerClaims | undefined;
   readonly #dedupeTtl: number;
   readonly #packAfter: () => number | undefined;
+  readonly #maxUnpacked: number;
   readonly #onWaiting: (error: Error) => void;
   #markers: readonly string[] = [];
 
@@ -82,6 +88,8 @@ export class ClaimStore {
     /** For tests (claim-keys.ts). */
     readonly firstPacks?: number;
     readonly packAfter?: () => number | undefined;
+    /** For tests; otherwise MAX_UNPACKED. */
+    readonly maxUnpacked?: number;
     readonly onWaiting?: (error: Error) => void;
   }) {
     const layout = claimLayout(options);
@@ -90,6 +98,7 @@ export class ClaimStore {
       layout.former === undefined ? undefined : new FormerClaims(options.redis, layout.former);
     this.#dedupeTtl = options.dedupeTtl;
     this.#packAfter = options.packAfter ?? (() => undefined);
+    this.#maxUnpacked = options.maxUnpacked ?? MAX_UNPACKED;
     this.#onWaiting = options.onWaiting ?? (() => undefined);
   }
 
@@ -106,6 +115,7 @@ export class ClaimStore {
       former: this.#former,
       dedupeTtl: this.#dedupeTtl,
       packAfter: this.#packAfter,
+      maxUnpacked: this.#maxUnpacked,
       onWaiting: this.#onWaiting,
     });
   }

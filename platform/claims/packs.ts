@@ -22,11 +22,12 @@ const PART_LIMIT = 0xffff;
 
 /**
  * pn: number of packs, pm: roundSize. `packed` returns since and until of the latest part that has
- * the id, nothing when there is none.
+ * the id, nothing when there is none. A table without a pack has no count: nothing is looked for.
  */
 export const packs = `
 local find = string.find
-local pn = tonumber(call('GET', P .. 'pack-count')) or ${FIRST_PACKS}
+local packCount = call('GET', P .. 'pack-count')
+local pn = tonumber(packCount) or ${FIRST_PACKS}
 local _, packExponent = math.frexp(pn)
 local pm = 2 ^ (packExponent - 1)
 local function packKey(i) return P .. 'p' .. pack('>I4', i) end
@@ -37,6 +38,7 @@ local function packOf(id)
   return i
 end
 local function packed(id)
+  if not packCount then return end
   local parts = call('GET', packKey(packOf(id)))
   local entry = sub(id, 1, 1) .. sub(id, 5)
   local hit = parts and find(parts, entry, 1, true)
@@ -142,7 +144,13 @@ local function writePack(i, claims, horizon)
     end
     part.since, part.till = math.min(part.since, expires), math.max(part.till, expires)
   end
-  if count > 0 then call('SET', key, joined(parts)) elseif before then call('DEL', key) end
+  if count > 0 then
+    if not packCount then
+      packCount = pn
+      call('SET', P .. 'pack-count', pn)
+    end
+    call('SET', key, joined(parts))
+  elseif before then call('DEL', key) end
   if count > ${PACK_LIMIT} then tooLarge = tooLarge + 1 end
   return ended
 end

@@ -23,15 +23,15 @@ while at < #ids do
   local last = at + 7 + (read('>I2', ids, at + 6) - 1) * 12
   for o = at + 7, last, 12 do
     ${locate}
-    local v = call('HGET', k, id)
-    if not v then
-      if not packed(id) then
-        call('HSET', k, id, durable)
+    local v = (pending ~= '' or packCount) and call('HGET', k, id)
+    if v or not packed(id) then
+      if not v and call('HSETNX', k, id, durable) == 1 then
         if e % 8 == 0 then grow(k) end
+      else
+        v = v or call('HGET', k, id)
+        local state = byte(v, 6)
+        if state == 0 or (not state and read('>I5', v) <= since) then call('HSET', k, id, durable) end
       end
-    else
-      local state = byte(v, 6)
-      if state == 0 or (not state and read('>I5', v) <= since) then call('HSET', k, id, durable) end
     end
   end
   at = last + 12

@@ -4,7 +4,10 @@ import { claimId, claimScope } from '../../../events/claims/claim-id.ts';
 import { sampleRecord, type SampleEvent } from '../../../events/testing/raw-records.ts';
 import { NAMES } from '../../../pipeline/normalise/config.ts';
 import { logEnds } from '../../../pipeline/normalise/log-ends.ts';
-import { StoredRowsUnavailable, type PackedClaim } from '../../../pipeline/normalise/resolve-from.ts';
+import {
+  StoredRowsUnavailable,
+  type PackedClaim,
+} from '../../../pipeline/normalise/resolve-from.ts';
 import { StoredOffsets } from '../../../pipeline/normalise/stored-offsets.ts';
 import { readStoredRows } from '../../../pipeline/normalise/stored-rows.ts';
 import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
