@@ -153,6 +153,17 @@ describe('why an event is where it is', () => {
     );
   });
 
+  it('names the stored row of a packed claim, and the end of its part', () => {
+    const packed = { state: 'packed', since: NOW - 1, expires: NOW } as const;
+    const message = stage({ ...stored, claim: known(packed) }, 'dedupe')?.message;
+    expect(message).toMatch(
+      /^the first one is .*; duplicates are dropped until .* or a little earlier/,
+    );
+    expect(stage({ ...nothing, claim: known(packed) }, 'dedupe')?.message).toMatch(
+      /^its claim is packed; /,
+    );
+  });
+
   it('names an unavailable server instead of guessing', () => {
     const evidence = { ...inRaw, rows: unavailable };
     expect(explain(evidence).verdict).toContain('unknown whether');

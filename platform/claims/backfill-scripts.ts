@@ -5,8 +5,8 @@ import { packs, packWriting, visitBucket } from './packs.ts';
 /**
  * ARGV: the permit of this shard, its TTL in ms, packed claims. Stores resolved claims, but keeps
  * one that expires later: with the same expiry the row that was published is newer than what Redis
- * kept. A packed claim has no position, so one that may expire then is kept as well. Returns the
- * number stored, -1 when the permit is void.
+ * kept. The same row may be packed: the claim then precedes it, and leaves with the next round of
+ * packing. Returns the number stored, -1 when the permit is void.
  */
 export const loadScript: Script = {
   name: 'load',
@@ -27,8 +27,8 @@ while o < #ids do
     if state and state > 0 then
       held = read('>I5', v) > expires
     else
-      local _, till = packed(id)
-      held = till and till >= expires
+      local since = packed(id)
+      held = since and since > expires
     end
     if not held then
       call('HSET', k, id, value)

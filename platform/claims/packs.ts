@@ -15,7 +15,7 @@ export const PACKED_ID_BYTES = 9;
 export const PART_HEADER_BYTES = 12;
 
 /** A pack with more entries than this makes the table split. */
-export const PACK_LIMIT = 2048;
+export const PACK_LIMIT = 1024;
 
 /** A count has two bytes. What does not fit stays a claim. */
 const PART_LIMIT = 0xffff;

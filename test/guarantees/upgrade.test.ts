@@ -163,12 +163,13 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
   it('ends with a command, after which rows carry the trace of their request', async () => {
     const dry = await ravand('log', 'finish-upgrade', '--dry-run', '--json');
     const waiting = { from: 1, to: 2, advanced: false, waits_for: [] };
-    expect(JSON.parse(dry)).toEqual({ ...waiting, outcomes: waiting });
+    expect(JSON.parse(dry)).toEqual({ ...waiting, outcomes: waiting, claims: waiting });
     const traffic = await begin('upgrade finished');
     await sleep(BESIDE);
     const done = await ravand('log', 'finish-upgrade', '--json');
     expect(JSON.parse(done)).toMatchObject({
       ...{ from: 1, to: 2, advanced: true, outcomes: { from: 1, to: 2, advanced: true } },
+      claims: { from: 1, to: 2, advanced: true },
     });
     await eventually({ ms: 60_000, waitingFor: 'rows of version 2' }, async () =>
       (await tracesOf(traffic.account)).with > 20 ? true : undefined,

@@ -215,7 +215,6 @@ describe('packs in Redis', () => {
     let client = connect();
     client.on('error', () => undefined);
     try {
-      await client.config('SET', 'appendfsync', 'always');
       await client.set('{clm}:count', BUCKETS);
       const opened = () => new ClaimStore({ redis: client, dedupeTtl: TTL, packAfter: () => 0 });
       let store = opened();
