@@ -31,4 +31,29 @@ describe('the sweeper of claims', () => {
     expect(sweeps).toEqual([0, 1, 2, 3]);
     expect(errors).toEqual(['no answer of 1']);
   });
+
+  it('visits fewer buckets in a call while they are full', async () => {
+    const full = { ...swept, buckets: 262_144 };
+    const visits: number[] = [];
+    const sweeper = new Sweeper({
+      store: {
+        shards: 1,
+        sweep: (of) => {
+          visits.push(of.visits);
+          const seen = visits.length < 4 ? 40 * of.visits : 0;
+          return Promise.resolve({ ...full, visited: of.visits, seen });
+        },
+      },
+      dedupeTtl: 48 * 3_600_000,
+      partitions: 1,
+      progress: () => ({ epoch: 0, processed: [] }),
+      onLost: () => undefined,
+      onError: () => undefined,
+    });
+    sweeper.start();
+    await vi.advanceTimersToNextTimerAsync();
+    await vi.advanceTimersToNextTimerAsync();
+    await sweeper.stop();
+    expect(visits).toEqual([1, 16, 16, 16, 50]);
+  });
 });

@@ -4,9 +4,11 @@ import type { ClaimStore, SweepProgress, SweepReport } from './claim-store.ts';
 
 const INTERVAL_MS = 2_000;
 /** Buckets of a shard in one call, which blocks Redis for a few milliseconds at most. */
-const MAX_VISITS = 16;
-/** Calls in one sweep of a shard; with more buckets a round only takes longer. */
-const MAX_CALLS = 256;
+const MAX_VISITS = 64;
+/** Of buckets that had more claims than this in the last call, a quarter. */
+const MAX_SEEN = 1024;
+/** Visits in one sweep of a shard; with more buckets a round only takes longer. */
+const MAX_SWEPT = 4096;
 
 interface SweeperOptions {
   readonly store: Pick<ClaimStore, 'shards' | 'sweep'>;
@@ -15,8 +17,9 @@ interface SweeperOptions {
   /** Number of partitions of the topic. */
   readonly partitions: number;
   readonly progress: () => SweepProgress;
-  /** May be called every two seconds until ensureLoaded is called. */
+  /** Called after each call that swept buckets. */
   readonly onSwept?: (report: SweepReport) => void;
+  /** May be called every two seconds until ensureLoaded is called. */
   readonly onLost: () => void;
   readonly onError: (error: Error) => void;
 }
@@ -31,8 +34,9 @@ export class Sweeper {
   readonly #options: SweeperOptions;
   #timer: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> = Promise.resolve();
-  /** By shard. */
+  /** By shard: buckets, and how many to visit in the next call. */
   readonly #buckets = new Map<number, number>();
+  readonly #visits = new Map<number, number>();
 
   constructor(options: SweeperOptions) {
     this.#options = options;
@@ -73,18 +77,24 @@ export class Sweeper {
 
   async #sweepShard(shard: number): Promise<'swept' | 'lost'> {
     const { store, dedupeTtl, partitions, progress, onSwept } = this.#options;
-    const max = MAX_VISITS * MAX_CALLS;
     const buckets = this.#buckets.get(shard) ?? 0;
-    let left = visitsPerSweep({ buckets, dedupeTtl, every: INTERVAL_MS, max });
-    for (; left > 0 && this.#timer !== null; left -= MAX_VISITS) {
+    let left = visitsPerSweep({ buckets, dedupeTtl, every: INTERVAL_MS, max: MAX_SWEPT });
+    while (left > 0 && this.#timer !== null) {
+      const visits = Math.min(left, this.#visits.get(shard) ?? MAX_VISITS);
+      left -= visits;
       const report = await store.sweep({
-        ...{ shard, now: Date.now(), visits: Math.min(left, MAX_VISITS) },
+        ...{ shard, now: Date.now(), visits },
         ...{ partitions, progress: progress() },
       });
       if (report.status === 'lost') return 'lost';
       this.#buckets.set(shard, report.buckets);
+      if (report.visited > 0) this.#visits.set(shard, visitsAfter(report));
       onSwept?.(report);
     }
     return 'swept';
   }
+}
+
+function visitsAfter({ seen, visited }: SweepReport): number {
+  return (seen / visited) * MAX_VISITS > MAX_SEEN ? MAX_VISITS / 4 : MAX_VISITS;
 }
