@@ -7,6 +7,7 @@ import { sweepSlack } from '../../../events/claims/sweep.ts';
 import { claimLayout, CLUSTER_SHARDS } from '../../../platform/claims/claim-keys.ts';
 import { ClaimStore } from '../../../platform/claims/claim-store.ts';
 import { PACKED_ID_BYTES, PACK_LIMIT, PART_HEADER_BYTES } from '../../../platform/claims/packs.ts';
+import { FULL } from '../../support/stack.ts';
 import { clearPrefix, OwnRedis, ownPrefix, stackRedisUrl } from './redis-under-test.ts';
 
 const TTL = 3_600_000;
@@ -14,6 +15,7 @@ const AT = Date.UTC(2026, 10, 21);
 /** Few, so that a sweep visits all of them with few calls. */
 const BUCKETS = 64;
 const IDS = 12_000;
+const KILLS = FULL ? 10 : 2;
 const never = new AbortController().signal;
 const scope = claimScope('packs', 'message');
 
@@ -219,10 +221,10 @@ describe('packs in Redis', () => {
       const opened = () => new ClaimStore({ redis: client, dedupeTtl: TTL, packAfter: () => 0 });
       let store = opened();
       await loadNothing(store);
-      const claims = claimsOf(6000);
+      const claims = claimsOf(3000);
       await store.resolve(claims, never);
-      for (let kill = 0; kill < 3; kill += 1) {
-        const of = { now: AT + TTL, stored: (kill + 1) * 2000 };
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const of = { now: AT + TTL, stored: ((kill + 1) * 3000) / KILLS };
         const sweeping = sweepAll(store, of).catch(() => undefined);
         for (let calls = 0; calls < 3 + 5 * kill; calls += 1) await client.ping();
         await own.restart();
