@@ -10,8 +10,8 @@ export interface PostResult {
 
 interface PostOptions {
   url: string;
-  headers: Record<string, string>;
-  /** Body of request number n. */
+  headers: Record<string, string> | ((n: number) => Record<string, string>);
+  /** Body of request number n; headers may depend on it, too. */
   body: (n: number) => string;
   connections: number;
   /** Requests a second. */
@@ -38,7 +38,8 @@ export async function postAtRate(options: PostOptions): Promise<PostResult> {
       const wait = due - performance.now();
       if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait));
       const at = performance.now();
-      const post = { path, headers: options.headers, body: options.body(n) };
+      const headers = typeof options.headers === 'function' ? options.headers(n) : options.headers;
+      const post = { path, headers, body: options.body(n) };
       const { status } = await client.post(post).catch(() => ({ status: 0 }));
       result.latencies.push(performance.now() - at);
       if (status === 200) result.answered++;

@@ -31,11 +31,13 @@ const BENCHES: Readonly<Record<string, string>> = {
   rebuild: 'events and profiles from the log into shadow tables',
   fairness:
     'the p99 of one account, alone and beside another account at its worst, by shared resource',
+  growth:
+    'CPU per event with ten times the people, accounts, stored events and partitions (minutes)',
   'end-to-end': 'the whole path: sustained rate, time until a row is visible',
 };
 
 /** Run only by name: they take long and need much disk, or a server of their own. */
-const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign', 'sdk-comparison']);
+const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign', 'growth', 'sdk-comparison']);
 
 /**
  * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options
