@@ -11,24 +11,27 @@ export interface RebuildProgress {
   place: { offset: number; index: number; epoch?: number };
 }
 
-/** Rows of one partition in the order of their log positions. */
-export interface RebuildBatch {
+/**
+ * Rows of one partition in the order of their log positions. They may be decoded in part: as far as
+ * the target of the projection reads them.
+ */
+export interface RebuildBatch<Row = EventRow> {
   partition: number;
-  rows: EventRow[];
+  rows: Row[];
   /** Rows that the pipeline first sent to events.dead and that a replay added later. */
-  revived: ReadonlySet<EventRow>;
+  revived: ReadonlySet<Row>;
   /** Progress of the partition after this batch. */
   progress: RebuildProgress;
   records: number;
 }
 
 /** A shadow table that is being filled; each projection that is made of rows implements one. */
-export interface RebuildTarget {
+export interface RebuildTarget<Row = EventRow> {
   /**
    * Resolves when the target can accept more; rows may still be in flight then. Batches of one
    * partition come in order. Rejects with RebuildImpossible when the table cannot be rebuilt.
    */
-  add(batch: RebuildBatch): Promise<void>;
+  add(batch: RebuildBatch<Row>): Promise<void>;
   /** Resolves when every added row is stored. */
   flush(): Promise<void>;
 }

@@ -67,6 +67,13 @@ export class AvroWriter {
     return true;
   }
 
+  /** Appends bytes that are encoded already. */
+  raw(bytes: Buffer, from: number, to: number): void {
+    this.#reserve(to - from);
+    bytes.copy(this.#buffer, this.#end, from, to);
+    this.#end += to - from;
+  }
+
   /** Throws RangeError unless `value` is a safe integer. */
   long(value: number): void {
     if (!Number.isSafeInteger(value))

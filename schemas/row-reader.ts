@@ -41,6 +41,14 @@ export function rowDecoders<Row>(fields: readonly string[]): ReadonlyMap<number,
   );
 }
 
+/** The datum of a row: `bytes` from `from` to `to`, of a version of event-row. */
+export interface EncodedDatum {
+  version: number;
+  bytes: Buffer;
+  from: number;
+  to: number;
+}
+
 /**
  * Reads some fields of the rows of an events.normalised record, ordered by position, and skips the
  * others. Throws UnreadableRecord. `mayContain` inspects the encoded rows: when it returns false no
@@ -50,34 +58,60 @@ export function rowReader<Field extends keyof EventRow>(
   fields: readonly Field[],
   mayContain: (rows: Buffer) => boolean = () => true,
 ): RowReader<Field> {
-  type Row = Pick<EventRow, Field>;
-  const decoders = rowDecoders<Row>(fields);
+  const decoders = rowDecoders<Pick<EventRow, Field>>(fields);
+  return ({ value }) => {
+    const batch = sliceOf(value);
+    if (batch === undefined) return rowBatchCodec.decode(value ?? NOTHING).rows;
+    return mayContain(batch.rows) ? decodeRows(batch, decoders, (row) => row) : [];
+  };
+}
 
-  const decodeAll = ({ rows: bytes, count, version }: EncodedRowBatch): Row[] => {
-    const rows: Row[] = [];
+/**
+ * As rowReader, with the datum of each row. Undefined when the record has several blocks of rows:
+ * its rows are decoded as a whole.
+ */
+export function encodedRowReader<Field extends keyof EventRow>(fields: readonly Field[]) {
+  const decoders = rowDecoders<Pick<EventRow, Field>>(fields);
+  return (
+    value: Buffer | null,
+  ): (Pick<EventRow, Field> & { encoded: EncodedDatum })[] | undefined => {
+    const batch = sliceOf(value);
+    if (batch === undefined) return undefined;
+    const { version, rows: bytes } = batch;
+    return decodeRows(batch, decoders, (row, from, to) => ({
+      ...row,
+      encoded: { version, bytes, from, to },
+    }));
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function sliceOf(value: Buffer | null): EncodedRowBatch | undefined {
+  if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
+  return sliceRowBatch(value);
+}
+
+function decodeRows<Row, Result>(
+  { rows: bytes, count, version }: EncodedRowBatch,
+  decoders: ReadonlyMap<number, RowDecoder<Row>>,
+  result: (row: Row, from: number, to: number) => Result,
+): Result[] {
+  try {
+    const rows: Result[] = [];
     const decode = decoders.get(version);
     if (!decode) throw new RangeError(`no decoder of version ${version}`);
     let at = 0;
     while (rows.length < count) {
       const { value, offset: end } = decode(bytes, at);
       if (value === undefined || end <= at) break;
-      rows.push(value);
+      rows.push(result(value, at, end));
       at = end;
     }
     if (rows.length !== count || at !== bytes.length)
       throw new RangeError('the rows are truncated or followed by further bytes');
     return rows;
-  };
-
-  return ({ value }) => {
-    if (!value) throw new UnreadableRecord('not_single_object', 'the record has no value');
-    const batch = sliceRowBatch(value);
-    if (!batch) return rowBatchCodec.decode(value).rows;
-    if (!mayContain(batch.rows)) return [];
-    try {
-      return decodeAll(batch);
-    } catch (cause) {
-      throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
-    }
-  };
+  } catch (cause) {
+    throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
+  }
 }

@@ -1,6 +1,7 @@
 import { acceptanceHash, gatewaySeed } from '../claims/acceptance.ts';
-import { claimId, claimScope, type ClaimKind } from '../claims/claim-id.ts';
+import { claimId, claimScope, type ClaimId, type ClaimKind } from '../claims/claim-id.ts';
 import type { ClaimToResolve } from '../claims/resolution.ts';
+import type { RawItem, RawRecord } from '../../schemas/records.ts';
 import type { DecodeResult } from './decode-record.ts';
 
 /** The epoch of a record of events.raw. */
@@ -11,6 +12,16 @@ export interface ClaimOfEvent extends ClaimToResolve {
   readonly account: number;
   readonly kind: ClaimKind;
   readonly key: string;
+}
+
+/** The claim of an item's dedupe key: the client's message id, or the id of its acceptance. */
+export function claimOf(
+  { account_id: account }: Pick<RawRecord, 'account_id'>,
+  item: Pick<RawItem, 'dedupe_id' | 'message_id'>,
+): ClaimId {
+  return item.dedupe_id === null
+    ? claimId(claimScope(account, 'message'), item.message_id)
+    : claimId(claimScope(account, 'acceptance'), item.dedupe_id);
 }
 
 /**

@@ -12,10 +12,10 @@ export function generationsOf(layout: Pick<LogLayout, 'history'> | undefined) {
  * The parts of a batch, each within one generation of the log. The events of a person lie in one
  * partition of each generation, so a fold over all partitions reads one generation after the other.
  */
-export function splitByGeneration(
-  batch: SourceBatch,
+export function splitByGeneration<Row>(
+  batch: SourceBatch<Row>,
   { source, generationOf }: { source: RebuildSource; generationOf: (epoch: number) => number },
-): SourceBatch[] {
+): SourceBatch<Row>[] {
   const [head] = batch.events;
   if (!head) return [batch];
   const first = generationOf(head.epoch);

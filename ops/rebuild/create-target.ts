@@ -16,11 +16,12 @@ import { readRetentions, type Connections } from '../jobs/connections.ts';
 import type { OwnedJob } from '../jobs/job-ledger.ts';
 import { keptBy, readRetentionLimits } from './deleted-rows.ts';
 import type { RebuildLine } from './request.ts';
+import type { RebuildRow } from './row-fields.ts';
 
 const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
 const PROFILES_LIMITS = { events: 20_000, cacheBytes: 384 * 1024 * 1024 };
 
-/** The writer of the rebuilt table, from its projection. */
+/** The writer of the rebuilt table, from its projection, which readRowsFor reads rows for. */
 export async function createTarget(options: {
   connections: Connections;
   line: RebuildLine;
@@ -29,7 +30,7 @@ export async function createTarget(options: {
   gracefulStop: GracefulStop;
   from: ReadonlyMap<number, RebuildProgress>;
   journal: RebuildJournal;
-}): Promise<RebuildTarget> {
+}): Promise<RebuildTarget<RebuildRow>> {
   const { connections, line, table, owned, from, journal } = options;
   const { clickhouse: client, database, settings, log } = connections;
   const cluster = settings.CLICKHOUSE_CLUSTER;
@@ -38,21 +39,25 @@ export async function createTarget(options: {
   const now = Date.now();
   switch (line.projection) {
     case 'events':
-      return eventsTarget({
-        ...{ log, journal, from, signal },
-        isKept: keptBy(await readRetentionLimits(database), { retentions, now }),
-        eventsTable: clickhouseEventsTable({ client, cluster, table }),
-        jobId: owned.id,
-        ownerEpoch: owned.epoch,
-        confirm: () => owned.confirm(),
-        limits: EVENTS_LIMITS,
-      });
+      return ofRows(
+        eventsTarget({
+          ...{ log, journal, from, signal },
+          isKept: keptBy(await readRetentionLimits(database), { retentions, now }),
+          eventsTable: clickhouseEventsTable({ client, cluster, table }),
+          jobId: owned.id,
+          ownerEpoch: owned.epoch,
+          confirm: () => owned.confirm(),
+          limits: EVENTS_LIMITS,
+        }),
+      );
     case 'profiles':
-      return profilesTarget({
-        store: coalescingStore(clickhouseProfiles({ client, cluster, table })),
-        limits: PROFILES_LIMITS,
-        ...{ log, journal, signal },
-      });
+      return ofRows(
+        profilesTarget({
+          store: coalescingStore(clickhouseProfiles({ client, cluster, table })),
+          limits: PROFILES_LIMITS,
+          ...{ log, journal, signal },
+        }),
+      );
     case 'catalogue':
       return catalogueTarget({ client, table, retentions, now });
     case 'identities':
@@ -68,4 +73,9 @@ export async function createTarget(options: {
     case 'messages':
       throw new Error(`${line.projection} is rebuilt from a topic of its own (fill.ts)`);
   }
+}
+
+/** A target gets the rows that readRowsFor reads for its projection, or whole ones. */
+function ofRows<Row>(target: RebuildTarget<Row>): RebuildTarget<RebuildRow> {
+  return target as unknown as RebuildTarget<RebuildRow>;
 }

@@ -32,7 +32,7 @@ export async function readRetentionLimits(
 export function keptBy(
   limits: RetentionLimits,
   { retentions, now }: { retentions: Retentions; now: number },
-): (row: EventRow) => boolean {
+): (row: Pick<EventRow, 'account_id' | 'timestamp' | 'received_at'>) => boolean {
   const everyone = keptFrom(new Map(), 0, now);
   return ({ account_id: account, timestamp, received_at: receivedAt }) => {
     if (timestamp < everyone) return false;

@@ -10,6 +10,7 @@ import { storedRows } from '../replay/stored-rows.ts';
 import type { EventsTarget } from '../../projections/events/rebuild.ts';
 import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
+import { readRowsFor, type RebuildRow } from './row-fields.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from '../../projections/quality/rebuild.ts';
 import { rebuildMessages } from '../../projections/messages/rebuild.ts';
@@ -87,7 +88,7 @@ export class Fill {
   readonly #counts: RebuildCounts;
   readonly #seen: SeenKeys;
   #isWarm = false;
-  #target: RebuildTarget | undefined;
+  #target: RebuildTarget<RebuildRow> | undefined;
 
   constructor(options: FillOptions) {
     this.#options = options;
@@ -183,7 +184,7 @@ export class Fill {
       if (batch.records > 0) gracefulStop.progressed();
   }
 
-  async #round(options: ReadRowsOptions, expected: number): Promise<void> {
+  async #round(options: ReadRowsOptions<RebuildRow>, expected: number): Promise<void> {
     const { gracefulStop, progress } = this.#options;
     const target = (this.#target ??= await gracefulStop.run(this.#openTarget()));
     let left = expected;
@@ -201,7 +202,7 @@ export class Fill {
     }
   }
 
-  #left({ from, until, starts }: ReadRowsOptions): number {
+  #left({ from, until, starts }: ReadRowsOptions<RebuildRow>): number {
     return [...until].reduce((sum, [partition, { next }]) => {
       const begin = from.get(partition)?.next ?? starts.get(partition) ?? 0;
       return sum + Math.max(0, next - begin - this.#rereadCount(partition, next));
@@ -216,7 +217,7 @@ export class Fill {
       : 0;
   }
 
-  async #readOptions(): Promise<ReadRowsOptions> {
+  async #readOptions(): Promise<ReadRowsOptions<RebuildRow>> {
     const { connections, job, gracefulStop } = this.#options;
     const { settings, admin, clickhouse: client } = connections;
     const signal = gracefulStop.readSignal;
@@ -245,14 +246,15 @@ export class Fill {
     });
     const generationOf = generationsOf(await readLayout(connections.database));
     const [from, seen] = [this.#progress, this.#seen];
-    return { connections, source, from, starts, until, seen, live, generationOf, signal };
+    const read = { source, readRows: readRowsFor(this.#options.line.projection) };
+    return { connections, ...read, from, starts, until, seen, live, generationOf, signal };
   }
 
   /** Writes the recorded ranges of a killed process again, under the same tokens. */
   async #repeatOpenRanges(): Promise<void> {
     const open = Object.entries(this.#open);
     if (open.length === 0) return;
-    const target = (this.#target ??= await this.#openTarget()) as EventsTarget;
+    const target = (this.#target ??= await this.#openTarget()) as unknown as EventsTarget;
     const options = await this.#readOptions();
     for (const [name, rows] of open) {
       const partition = Number(name);
@@ -263,13 +265,13 @@ export class Fill {
           : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
       await target.recover(
         partition,
-        readRows({ ...options, from, until: new Map([[partition, end]]) }),
+        readRows({ ...options, readRows: undefined, from, until: new Map([[partition, end]]) }),
       );
       this.#progress.set(partition, rows.until);
     }
   }
 
-  #openTarget(): Promise<RebuildTarget> {
+  #openTarget(): Promise<RebuildTarget<RebuildRow>> {
     return createTarget({
       ...this.#options,
       table: this.#table,

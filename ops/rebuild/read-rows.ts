@@ -9,14 +9,21 @@ import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
-import { sourceBatches, type SourceBatch } from '../replay/source.ts';
+import {
+  sourceBatches,
+  type ReadRows,
+  type SourceBatch,
+  type SourceRow,
+} from '../replay/source.ts';
 import { storedKey, type StoredRows } from '../replay/stored-rows.ts';
 import { splitByGeneration } from './by-generation.ts';
 import type { RebuildSource } from './request.ts';
 
-export interface ReadRowsOptions {
+export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   connections: Connections;
   source: RebuildSource;
+  /** How far rows of events.normalised are decoded; by default as a whole. */
+  readRows?: ReadRows<Row> | undefined;
   /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
   /** By partition: the first retained offset, where one without progress begins. */
@@ -39,9 +46,9 @@ const BATCH = 2000;
  * Reads all partitions, one generation of the log after the other, oldest record first: nearly the
  * order of the pipeline.
  */
-export async function* readRows(
-  options: ReadRowsOptions,
-): AsyncGenerator<RebuildBatch, void, void> {
+export async function* readRows<Row extends SourceRow = EventRow>(
+  options: ReadRowsOptions<Row>,
+): AsyncGenerator<RebuildBatch<Row | EventRow>, void, void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const readers = [...options.until].flatMap(([partition, until]) => {
@@ -81,17 +88,17 @@ export async function* readRows(
 }
 
 /** Reads one partition, one batch ahead. */
-class PartitionReader {
-  readonly #batches: AsyncGenerator<SourceBatch, void, void>;
-  readonly #split: (batch: SourceBatch) => SourceBatch[];
+class PartitionReader<Row extends SourceRow> {
+  readonly #batches: AsyncGenerator<SourceBatch<Row | EventRow>, void, void>;
+  readonly #split: (batch: SourceBatch<Row | EventRow>) => SourceBatch<Row | EventRow>[];
   readonly #generationOf: (epoch: number) => number;
-  #parts: SourceBatch[] = [];
-  #next: Promise<SourceBatch | undefined>;
+  #parts: SourceBatch<Row | EventRow>[] = [];
+  #next: Promise<SourceBatch<Row | EventRow> | undefined>;
   /** Of the head; a batch without events is in that of the one before. */
   generation = 0;
 
   constructor(
-    { connections, source, until, generationOf, signal }: ReadRowsOptions,
+    { connections, source, readRows: read, until, generationOf, signal }: ReadRowsOptions<Row>,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
@@ -104,12 +111,13 @@ class PartitionReader {
       from: progress.next,
       to: until.get(partition)?.next ?? 0,
       maxEvents: BATCH,
+      readRows: read,
       signal,
     });
     this.#next = this.#read();
   }
 
-  head(): Promise<SourceBatch | undefined> {
+  head(): Promise<SourceBatch<Row | EventRow> | undefined> {
     return this.#next;
   }
 
@@ -122,14 +130,14 @@ class PartitionReader {
     await this.#batches.return();
   }
 
-  #read(): Promise<SourceBatch | undefined> {
+  #read(): Promise<SourceBatch<Row | EventRow> | undefined> {
     const next = this.#nextPart();
     // head() rejects with it; without a caller yet, it must not end the process.
     next.catch(() => undefined);
     return next;
   }
 
-  async #nextPart(): Promise<SourceBatch | undefined> {
+  async #nextPart(): Promise<SourceBatch<Row | EventRow> | undefined> {
     if (this.#parts.length === 0) {
       const { value } = await this.#batches.next();
       if (value) this.#parts = this.#split(value);
@@ -145,10 +153,10 @@ class PartitionReader {
  * The rows of a batch. `isLearning`: some partition has no verdicts here and may hold duplicates of
  * any key, so the keys of all partitions are recorded.
  */
-async function rowsOf(
-  { source, from, until, seen, live }: ReadRowsOptions,
-  head: { batch: SourceBatch; isLearning: boolean },
-): Promise<RebuildBatch> {
+async function rowsOf<Row extends SourceRow>(
+  { source, from, until, seen, live }: ReadRowsOptions<Row>,
+  head: { batch: SourceBatch<Row | EventRow>; isLearning: boolean },
+): Promise<RebuildBatch<Row | EventRow>> {
   const { batch, isLearning } = head;
   const { partition } = batch;
   const end = until.get(partition) ?? { place: { offset: -1, index: -1 }, next: 0 };
@@ -165,13 +173,15 @@ async function rowsOf(
   });
   const dead = inside.filter(({ verdict, row }) => verdict === 'dead' && row);
   const added = await live.byPosition(dead);
-  const rows: EventRow[] = [];
-  const revived = new Set<EventRow>();
+  const rows: (Row | EventRow)[] = [];
+  const revived = new Set<Row | EventRow>();
   for (const event of inside) {
-    const { row, verdict, verdictsKnown, claim, receivedAt, epoch, at } = event;
+    const { row, verdict, verdictsKnown, receivedAt, epoch, at } = event;
     const isAdded = verdict === 'dead' && added.has(storedKey({ epoch, at }));
     const isKnownKey =
-      row !== undefined && (isLearning || !verdictsKnown) && seen.isDuplicate(claim, receivedAt);
+      row !== undefined &&
+      (isLearning || !verdictsKnown) &&
+      seen.isDuplicate(event.claim, receivedAt);
     const seenBefore = isKnownKey && !verdictsKnown;
     if (
       !row ||
@@ -191,7 +201,7 @@ async function rowsOf(
 }
 
 function progressAfter(
-  batch: SourceBatch,
+  batch: Pick<SourceBatch, 'last'>,
   {
     source,
     end,

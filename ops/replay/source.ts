@@ -10,31 +10,45 @@ import { readRange, type LogRange } from '../../platform/kafka/read-range.ts';
 import type { EventRow, VerdictKind } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import type { ReplayTopic } from './request.ts';
+import { POSITION_FIELDS } from '../../schemas/row-reader.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';
 import { decodeIfReadable, rowBatchCodec } from '../../schemas/codec.ts';
 import { claimId, claimScope } from '../../events/claims/claim-id.ts';
 
 /** An event of the replayed range with the verdict that the pipeline recorded for its position. */
-export interface SourceEvent extends RawEvent {
+export interface SourceEvent<Row = EventRow> extends Omit<RawEvent, 'row'> {
+  row: Row | undefined;
   verdict: VerdictKind | undefined;
   /** Whether verdicts cover the position: without one its row was published. */
   verdictsKnown: boolean;
 }
 
 /** Consecutive records of one partition of the replayed topic. */
-export interface SourceBatch {
+export interface SourceBatch<Row = EventRow> {
   partition: number;
   /** Offsets, both included. */
   first: number;
   last: number;
   /** When the last record was appended, ms since the epoch. */
   appendedAt: number;
-  events: SourceEvent[];
+  events: SourceEvent<Row>[];
   /** Records that cannot be decoded. */
   unreadable: number;
 }
 
-interface SourceOptions {
+/** The fields of a row of events.normalised that identify its event. */
+export const SOURCE_FIELDS = [
+  ...POSITION_FIELDS,
+  ...(['account_id', 'message_id', '_dedupe_id', 'received_at'] as const),
+] as const;
+export type SourceRow = Pick<EventRow, (typeof SOURCE_FIELDS)[number]>;
+
+/** The rows of a record of events.normalised, decoded as far as the caller needs them. */
+export type ReadRows<Row extends SourceRow> = (
+  value: Buffer | null,
+) => readonly (Row | EventRow)[] | undefined;
+
+interface SourceOptions<Row extends SourceRow> {
   connections: Connections;
   topic: ReplayTopic;
   partition: number;
@@ -42,27 +56,37 @@ interface SourceOptions {
   to: number;
   /** A batch ends with the record that reaches this number of events. */
   maxEvents: number;
+  /** By default rows of events.normalised are decoded as a whole. */
+  readRows?: ReadRows<Row> | undefined;
   signal: AbortSignal;
 }
 
 const REMEMBERED_USER_AGENTS = 10_000;
 
 /** Parses one record into its events. */
-type Parser = (message: ConsumedMessage) => { events: SourceEvent[]; unreadable: boolean };
+type Parser<Row> = (message: ConsumedMessage) => {
+  events: SourceEvent<Row>[];
+  unreadable: boolean;
+};
 
 /** The events of a range of the log, in order, in batches. */
-export async function* sourceBatches(
-  options: SourceOptions,
-): AsyncGenerator<SourceBatch, void, void> {
+export async function* sourceBatches<Row extends SourceRow = EventRow>(
+  options: SourceOptions<Row>,
+): AsyncGenerator<SourceBatch<Row | EventRow>, void, void> {
   const { connections, topic, partition, from, to, maxEvents: most, signal } = options;
   const range: LogRange = { topic, partition, from, to };
   const contexts = new ContextReader(new UserAgentCache(REMEMBERED_USER_AGENTS));
   const epochs = await readEpochs(connections.database, TOPIC.raw);
   const withoutErased = (await ErasureView.read(connections.database, 'recorded')).reader(topic);
-  const read = PARSERS[topic]({ contexts, epochs });
+  const read: Parser<Row | EventRow> =
+    topic === TOPIC.raw
+      ? rawParser({ contexts, epochs })
+      : rowBatchParser(options.readRows ?? wholeRows);
   let verdicts: Verdicts | undefined;
-  let batch: SourceBatch | undefined;
-  const finish = async (done: SourceBatch): Promise<SourceBatch> => {
+  let batch: SourceBatch<Row | EventRow> | undefined;
+  const finish = async (
+    done: SourceBatch<Row | EventRow>,
+  ): Promise<SourceBatch<Row | EventRow>> => {
     if (topic !== TOPIC.raw) return done;
     const found = await verdicts?.log.between(done.first, done.last);
     for (const event of done.events) {
@@ -97,7 +121,7 @@ export async function* sourceBatches(
         const { events, unreadable } = read(withoutErased(message));
         batch.last = offset;
         batch.appendedAt = timestamp;
-        batch.events.push(...events);
+        for (const event of events) batch.events.push(event);
         if (unreadable) batch.unreadable++;
         if (batch.events.length < most && batch.last - batch.first < 10 * most) continue;
         yield await finish(batch);
@@ -116,30 +140,36 @@ interface ParserTools {
   epochs: TopicEpochs;
 }
 
-const PARSERS: Record<ReplayTopic, (tools: ParserTools) => Parser> = {
-  [TOPIC.raw]:
-    ({ contexts, epochs }) =>
-    (message) => {
-      const epochOf = (of: number, offset: number) => epochs.at(of, offset);
-      const { events, unreadable } = readRawEvents(message, { contexts, epochOf });
-      return {
-        events: events.map((event) => ({ ...event, verdict: undefined, verdictsKnown: false })),
-        unreadable: unreadable !== undefined,
-      };
-    },
-  [TOPIC.normalised]: () => (message) => {
-    const events = rowBatchEvents(message.value);
-    return { events: events ?? [], unreadable: events === undefined };
-  },
-};
+function rawParser({ contexts, epochs }: ParserTools): Parser<EventRow> {
+  const epochOf = (of: number, offset: number) => epochs.at(of, offset);
+  return (message) => {
+    const { events, unreadable } = readRawEvents(message, { contexts, epochOf });
+    return {
+      events: events.map((event) =>
+        Object.assign(event, { verdict: undefined, verdictsKnown: false }),
+      ),
+      unreadable: unreadable !== undefined,
+    };
+  };
+}
+
+function rowBatchParser<Row extends SourceRow>(readRows: ReadRows<Row>): Parser<Row | EventRow> {
+  return ({ value }) => {
+    const rows = readRows(value);
+    return { events: rows?.map(eventOfRow) ?? [], unreadable: rows === undefined };
+  };
+}
+
+function wholeRows(value: Buffer | null): EventRow[] | undefined {
+  return decodeIfReadable(rowBatchCodec, value)?.rows;
+}
 
 /** Rows of a record of events.normalised, or undefined if it cannot be decoded. */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
-  return decodeIfReadable(rowBatchCodec, value)?.rows.map(eventOfRow);
+  return wholeRows(value)?.map(eventOfRow);
 }
 
-function eventOfRow(row: EventRow): SourceEvent {
-  const key = row._dedupe_id === '' ? row.message_id : row._dedupe_id;
+function eventOfRow<Row extends SourceRow>(row: Row): SourceEvent<Row> {
   return {
     epoch: row._epoch,
     at: { offset: row._offset, index: row._index },
@@ -147,10 +177,14 @@ function eventOfRow(row: EventRow): SourceEvent {
     accountId: row.account_id,
     messageId: row.message_id,
     receivedAt: row.received_at,
-    claim: claimId(
-      claimScope(row.account_id, row._dedupe_id === '' ? 'message' : 'acceptance'),
-      key,
-    ),
+    // Hashed when it is asked for: a rebuild does not.
+    get claim() {
+      const [kind, key] =
+        row._dedupe_id === ''
+          ? (['message', row.message_id] as const)
+          : (['acceptance', row._dedupe_id] as const);
+      return claimId(claimScope(row.account_id, kind), key);
+    },
     redrivenFrom: undefined,
     row,
     reason: '',

@@ -21,7 +21,7 @@ export interface StoredRows {
    * The rows at the positions of these events, by `storedKey`, in the form of `rowTexts`. The
    * events must be of one partition.
    */
-  byPosition(events: readonly RawEvent[]): Promise<Map<string, readonly string[]>>;
+  byPosition(events: readonly Omit<RawEvent, 'row'>[]): Promise<Map<string, readonly string[]>>;
   /** The events whose dedupe key is stored at another position within the dedupe window. */
   withDuplicate(events: readonly RawEvent[]): Promise<Set<RawEvent>>;
 }

@@ -1,9 +1,10 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
 import type { ContextReader } from '../../events/normalise.ts';
+import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
 import { decideItem } from '../../events/raw/decide.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
 import type { SourceRecord } from '../../events/raw/failure.ts';
-import { claimsToResolve, type EpochOf } from '../../events/raw/record-claims.ts';
+import { claimOf, type EpochOf } from '../../events/raw/record-claims.ts';
 import type { EventOffset } from '../../schemas/log-position.ts';
 import type { EventRow } from '../../schemas/records.ts';
 
@@ -50,26 +51,36 @@ export function readRawEvents(
   if (decoded.state === 'undecodable')
     return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
   const { record } = decoded;
-  const events = claimsToResolve([decoded], epochOf).flatMap((claim, index): RawEvent[] => {
-    const { position, acceptance, redrivenFrom: from } = claim;
+  const { account_id: accountId, received_at: receivedAt, redriven_from: from } = record;
+  const seed = gatewaySeed(record.gateway);
+  const epoch = epochOf(partition, offset);
+  const events: RawEvent[] = [];
+  for (const [index, item] of record.items.entries()) {
+    const position = { epoch, partition, offset, index };
+    const acceptance = acceptanceHash(seed, record.sequence + index);
     const decision = decideItem(
       { decoded, index, position, acceptance, resolution: FIRST },
       contexts,
     );
-    if (decision.kind === 'erased') return [];
-    const event: RawEvent = {
-      epoch: position.epoch,
+    if (decision.kind === 'erased') continue;
+    events.push({
+      epoch,
       at: { offset, index },
       partition,
-      accountId: record.account_id,
-      messageId: record.items[index]?.message_id ?? '',
-      receivedAt: record.received_at,
-      claim: claim.id,
-      redrivenFrom: from && { offset: from.offset, index: from.index, partition: from.partition },
+      accountId,
+      messageId: item.message_id,
+      receivedAt,
+      // Hashed when it is asked for: where verdicts are known, nothing does.
+      get claim() {
+        return claimOf(record, item);
+      },
+      redrivenFrom:
+        from === null
+          ? undefined
+          : { offset: from.offset, index: from.index + index, partition: from.partition },
       row: decision.kind === 'publish' ? decision.row : undefined,
       reason: decision.kind === 'dead' ? decision.reason : '',
-    };
-    return [event];
-  });
+    });
+  }
   return { offset, appendedAt, events, unreadable: undefined };
 }

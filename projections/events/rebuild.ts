@@ -3,6 +3,7 @@ import { AvroWriter } from '../../schemas/avro-writer.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
+import type { EncodedDatum } from '../../schemas/row-reader.ts';
 import type {
   RebuildBatch,
   RebuildJournal,
@@ -13,6 +14,10 @@ import { splitRows } from './decode.ts';
 import type { EventsTable } from './events-table.ts';
 import { storeOnce } from './store-once.ts';
 
+/** A whole row, or the datum of one with what decides whether it is kept. */
+export type RebuiltRow = Pick<EventRow, 'account_id' | 'timestamp' | 'received_at'> &
+  (EventRow | { encoded: EncodedDatum });
+
 interface EventsTargetOptions {
   eventsTable: EventsTable;
   log: Log;
@@ -21,7 +26,7 @@ interface EventsTargetOptions {
   confirm: () => Promise<void>;
   journal: RebuildJournal;
   /** Whether the table holds a row: retention has not deleted it. */
-  isKept: (row: EventRow) => boolean;
+  isKept: (row: RebuiltRow) => boolean;
   from: ReadonlyMap<number, RebuildProgress>;
   /** Rows and bytes of one insert. */
   limits: { rows: number; bytes: number };
@@ -58,7 +63,7 @@ class PartitionRows {
     };
   }
 
-  async add(batch: RebuildBatch): Promise<void> {
+  async add(batch: RebuildBatch<RebuiltRow>): Promise<void> {
     const { limits } = this.#options;
     this.#encode(batch);
     if (this.#count >= limits.rows || this.#writer.end >= limits.bytes)
@@ -71,17 +76,18 @@ class PartitionRows {
   }
 
   /** Repeats the open range of a former process in one insert. */
-  async recover(batches: AsyncIterable<RebuildBatch>): Promise<void> {
+  async recover(batches: AsyncIterable<RebuildBatch<RebuiltRow>>): Promise<void> {
     for await (const batch of batches) this.#encode(batch);
     await this.#send({ repeat: true });
     await this.#sending;
   }
 
-  #encode({ rows, progress }: RebuildBatch): void {
+  #encode({ rows, progress }: RebuildBatch<RebuiltRow>): void {
     const { isKept } = this.#options;
     for (const row of rows) {
       if (!isKept(row)) continue;
-      this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
+      if ('encoded' in row) this.#writer.raw(row.encoded.bytes, row.encoded.from, row.encoded.to);
+      else this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
       this.#count++;
     }
     this.#until = progress;
@@ -126,9 +132,9 @@ class PartitionRows {
   }
 }
 
-export interface EventsTarget extends RebuildTarget {
+export interface EventsTarget extends RebuildTarget<RebuiltRow> {
   /** Repeats a range that a former process recorded and may have inserted. */
-  recover(partition: number, batches: AsyncIterable<RebuildBatch>): Promise<void>;
+  recover(partition: number, batches: AsyncIterable<RebuildBatch<RebuiltRow>>): Promise<void>;
 }
 
 /** Fills a table like `events`, each row once, whatever process is killed. */

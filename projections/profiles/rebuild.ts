@@ -1,8 +1,8 @@
 import type { Log } from '../../platform/log.ts';
-import type { EventRow } from '../../schemas/records.ts';
 import type { RebuildJournal, RebuildProgress, RebuildTarget } from '../rebuild-target.ts';
 import { ProfileCache } from './cache.ts';
 import type { ProfileMetrics } from './metrics.ts';
+import type { ProfileEvent } from './profile.ts';
 import type { ProfileStore } from './store.ts';
 import { foldIn } from './task.ts';
 
@@ -18,7 +18,7 @@ interface ProfilesTargetOptions {
 interface PartitionEvents {
   cache: ProfileCache;
   /** Added, not folded yet. */
-  events: EventRow[];
+  events: ProfileEvent[];
   progress: RebuildProgress;
   /** The fold in flight. */
   folding: Promise<void>;
@@ -31,7 +31,7 @@ const NO_METRICS: ProfileMetrics = {
 };
 
 /** Folds rows into a table like `profiles`; a repeated range changes nothing. */
-export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget {
+export function profilesTarget(options: ProfilesTargetOptions): RebuildTarget<ProfileEvent> {
   const { store, log, journal, limits, signal } = options;
   const partitions = new Map<number, PartitionEvents>();
   /** The highest one so far: a higher one may bring a person from another partition. */

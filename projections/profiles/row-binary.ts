@@ -44,13 +44,18 @@ export class RowBinaryWriter {
   /** A whole number from -2^53 to 2^53 as Int64, and as UInt64 when it is not negative. */
   int64(value: number): void {
     const at = this.#reserve(8);
-    this.#bytes.writeUInt32LE(((value % TWO_32) + TWO_32) % TWO_32, at);
+    // A shift takes the lowest 32 bits of any whole number; a remainder costs ten times as much.
+    this.#bytes.writeUInt32LE(value >>> 0, at);
     this.#bytes.writeInt32LE(Math.floor(value / TWO_32), at + 4);
   }
 
   /** Int128: also Decimal(38, n) as its whole number of smallest parts. */
   int128(value: bigint): void {
     const at = this.#reserve(16);
+    if (value === 0n) {
+      this.#bytes.fill(0, at, at + 16);
+      return;
+    }
     this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value), at);
     this.#bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), at + 8);
   }
@@ -147,7 +152,8 @@ export class RowBinaryReader {
 
   int128(): bigint {
     const at = this.#skip(16);
-    return this.#bytes.readBigUInt64LE(at) + (this.#bytes.readBigInt64LE(at + 8) << 64n);
+    const [low, high] = [this.#bytes.readBigUInt64LE(at), this.#bytes.readBigInt64LE(at + 8)];
+    return high === 0n ? low : low + (high << 64n);
   }
 
   float64(): number {
