@@ -22,6 +22,7 @@ import type { Database } from '../postgres/pool.ts';
 import { retryUntilAborted } from '../retry-until-aborted.ts';
 import type { ConsumedMessage } from './consumer-types.ts';
 import type { LogProbe } from './log-probe.ts';
+import { sharedRead } from '../shared-read.ts';
 
 /** How often a refused partition is checked again, ms; jitter is added. */
 const RECHECK_MS = 3000;
@@ -59,6 +60,8 @@ export class LogGuard {
   #dirty = new Map<string, NewEvidence>();
   /** The newest epoch of any partition when each open partition was compared. */
   readonly #epochs = new Map<string, number>();
+  /** Partitions whose evidence is read next. */
+  readonly #wanted: TopicPartition[] = [];
   #flushing: Promise<void> | undefined;
   #written: Promise<void> = Promise.resolve();
   /** Nothing is written before the log has been compared again. */
@@ -168,16 +171,18 @@ export class LogGuard {
     const retrying = { log, signal: closing, code: 'log_check', what: `comparing ${topic}` };
     const open = [...newest.keys()].map((partition) => ({ topic, partition }));
     const stored = await retryUntilAborted(retrying, () => readEvidence(database, open));
-    for (const [partition, last] of newest) {
+    const compare = async ([partition, last]: [number, RecordEvidence | undefined]) => {
       const of = { topic, partition };
       const own = last ? [{ ...of, reader, ...last }] : [];
       const known = decisiveFor(reader, of, [...stored, ...own]);
       const found = await retryUntilAborted(retrying, () => this.#contradiction(of, known));
-      if (!found) continue;
+      if (!found) return;
       this.#newest.delete(partition);
       this.#dirty.delete(keyOf(of));
       onContradiction(partition);
-    }
+    };
+    // Together: the probe reads records of many partitions at once.
+    await Promise.all([...newest].map(compare));
   }
 
   #takeDirty(): NewEvidence[] {
@@ -207,7 +212,7 @@ export class LogGuard {
         refusal: `./ravand log advance-epoch was not finished: run it again`,
       };
     const wanted = [of, ...(writes?.(partition) ?? [])];
-    const stored = await readEvidence(database, wanted);
+    const stored = await this.#evidenceAbout(wanted);
     const first = stored.filter((one) => one.reader === FIRST_RECORD && isOf(one, of));
     for (const one of wanted) {
       const known = decisiveFor(reader, one, stored);
@@ -225,6 +230,14 @@ export class LogGuard {
     }
     for (const one of wanted) this.#epochs.set(keyOf(one), epoch);
     return { ...ends, from };
+  }
+
+  /** Evidence about these partitions, and about others that are asked for meanwhile. */
+  #evidenceAbout(wanted: readonly TopicPartition[]): Promise<StoredEvidence[]> {
+    this.#wanted.push(...wanted);
+    return sharedRead(this, 'evidence', () =>
+      readEvidence(this.#options.database, this.#wanted.splice(0)),
+    );
   }
 
   /** The sentence about the first evidence that the log contradicts. */

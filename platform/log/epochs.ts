@@ -1,4 +1,5 @@
 import type { Database } from '../postgres/pool.ts';
+import { sharedRead } from '../shared-read.ts';
 
 /** From `firstOffset` on, the records of the partition belong to `epoch` or a later one. */
 export interface EpochStart {
@@ -78,10 +79,11 @@ const READ =
   'SELECT partition, epoch, first_offset, reason FROM log_epochs WHERE topic = $1 ORDER BY epoch';
 
 /** Reads the epochs of a topic. Rejects without PostgreSQL. */
-export async function readEpochs(
-  database: Pick<Database, 'query'>,
-  topic: string,
-): Promise<TopicEpochs> {
+export function readEpochs(database: Pick<Database, 'query'>, topic: string): Promise<TopicEpochs> {
+  return sharedRead(database, `epochs of ${topic}`, () => read(database, topic));
+}
+
+async function read(database: Pick<Database, 'query'>, topic: string): Promise<TopicEpochs> {
   const { rows } = await database.query<{
     partition: number;
     epoch: number;

@@ -1,5 +1,6 @@
 import type { Database } from '../postgres/pool.ts';
 import type { RecordEvidence } from './evidence.ts';
+import { sharedRead } from '../shared-read.ts';
 
 export interface TopicPartition {
   topic: string;
@@ -85,9 +86,11 @@ const ADVANCES = `SELECT (SELECT coalesce(max(epoch), 0) FROM log_epochs) AS epo
  * The newest epoch of any partition, and whether `./ravand log advance-epoch` was killed before it
  * was finished. Each of its epochs is newer than all before (advance-epoch/plan.ts).
  */
-export async function readAdvances(
+export function readAdvances(
   database: Pick<Database, 'query'>,
 ): Promise<{ epoch: number; isUnfinished: boolean }> {
-  const { rows } = await database.query<{ epoch: number; is_unfinished: boolean }>(ADVANCES);
-  return { epoch: rows[0]?.epoch ?? 0, isUnfinished: rows[0]?.is_unfinished === true };
+  return sharedRead(database, 'advances', async () => {
+    const { rows } = await database.query<{ epoch: number; is_unfinished: boolean }>(ADVANCES);
+    return { epoch: rows[0]?.epoch ?? 0, isUnfinished: rows[0]?.is_unfinished === true };
+  });
 }

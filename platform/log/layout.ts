@@ -1,4 +1,5 @@
 import type { Database } from '../postgres/pool.ts';
+import { sharedRead } from '../shared-read.ts';
 
 /**
  * Phases of a change of the layout. From `holding` on every writer of events.raw holds its records,
@@ -59,10 +60,12 @@ export const LAYOUT_COLUMNS =
 const READ = `SELECT ${LAYOUT_COLUMNS} FROM log_layout`;
 
 /** The recorded layout; undefined before it was recorded. */
-export async function readLayout(database: Queries): Promise<LogLayout | undefined> {
-  const { rows } = await database.query<LayoutRow>(READ);
-  const [row] = rows;
-  return row && layoutOf(row);
+export function readLayout(database: Queries): Promise<LogLayout | undefined> {
+  return sharedRead(database, 'layout', async () => {
+    const { rows } = await database.query<LayoutRow>(READ);
+    const [row] = rows;
+    return row && layoutOf(row);
+  });
 }
 
 export function layoutOf(row: LayoutRow): LogLayout {
