@@ -15,6 +15,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   reports:
     'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
   profiles: 'profiles of a million people: new, cached, and cold in ClickHouse',
+  'cold-profiles':
+    'loads of profiles among one million and among fifty million people (minutes, 25 GB of disk)',
   webhooks: 'signed deliveries, beside a bare server that computes the HMAC and parses',
   channels: 'registrations and on-site campaigns beside single events, on one core',
   lookups: 'addresses and consents of people in a real PostgreSQL, at 1,000 a second',
@@ -37,7 +39,14 @@ const BENCHES: Readonly<Record<string, string>> = {
 };
 
 /** Run only by name: they take long and need much disk, or a server of their own. */
-const ONLY_BY_NAME = new Set(['reports', 'lookups', 'campaign', 'growth', 'sdk-comparison']);
+const ONLY_BY_NAME = new Set([
+  'reports',
+  'lookups',
+  'campaign',
+  'cold-profiles',
+  'growth',
+  'sdk-comparison',
+]);
 
 /**
  * `./ravand bench [NAME…] [-- OPTIONS]`: runs one after the other on this machine, with the options

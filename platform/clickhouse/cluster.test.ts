@@ -42,6 +42,16 @@ describe('a statement for a cluster', () => {
     ]);
   });
 
+  it('adds a projection to the table that has parts', () => {
+    const projection = 'ALTER TABLE t ADD PROJECTION IF NOT EXISTS p (SELECT a ORDER BY a)';
+    expect(adaptToCluster(projection, cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' ADD PROJECTION IF NOT EXISTS p (SELECT a ORDER BY a)",
+    ]);
+    expect(adaptToCluster('ALTER TABLE t MATERIALIZE PROJECTION p', cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MATERIALIZE PROJECTION p",
+    ]);
+  });
+
   it('runs on every server otherwise', () => {
     expect(adaptToCluster('CREATE OR REPLACE VIEW v AS SELECT 1', cluster)).toEqual([
       "CREATE OR REPLACE VIEW v ON CLUSTER 'c' AS SELECT 1",

@@ -2,8 +2,9 @@ import type { ClickhouseSettings } from './client.ts';
 
 /**
  * Adapts a statement for one server to a cluster: `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes
- * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings, TTL and
- * indices of `t` apply to `t_local`, new columns to both, and other statements get ON CLUSTER.
+ * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings, TTL,
+ * indices and projections of `t` apply to `t_local`, new columns to both, and other statements get
+ * ON CLUSTER.
  * Without a cluster the statement is unchanged.
  */
 export function adaptToCluster(
@@ -36,7 +37,7 @@ export function adaptToCluster(
     return [local, over];
   }
   const altered =
-    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|ADD INDEX|MATERIALIZE INDEX|ADD COLUMN) /.exec(
+    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|(?:ADD|MATERIALIZE) (?:INDEX|PROJECTION)|ADD COLUMN) /.exec(
       statement,
     );
   if (altered?.[1] !== undefined) {

@@ -1,0 +1,126 @@
+/**
+ * ./ravand bench cold-profiles -- [--people 1000000,50000000] [--loads 1000,20000,100000]
+ * [--rounds 5] [--keep] [--database NAME]
+ * Loads of profiles that are only in ClickHouse, beside each other for several numbers of people,
+ * in turns: time and CPU of the server for each profile. The people are generated in ClickHouse, in
+ * a table of their own for each number, in a database of their own on the stack's ClickHouse.
+ * --keep leaves the database; --database names it and does not fill it again when it was kept.
+ */
+import { parseLine } from '../cli/arguments.ts';
+import { connectClickhouse } from '../platform/clickhouse/client.ts';
+import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
+import { clickhouseSettings } from '../platform/settings-common.ts';
+import { parseSettings } from '../platform/settings.ts';
+import { ddlFolders } from '../projections/ddl-folders.ts';
+import { clickhouseProfiles } from '../projections/profiles/store.ts';
+import { fillProfiles, waitForMerges } from './profiles/fill.ts';
+import { cpuOf, pidsOf } from './server-process.ts';
+import { benchStack } from './stack.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage:
+    'bench cold-profiles -- [--people N,N] [--loads N,N] [--rounds N] [--keep] [--database NAME]',
+  options: {
+    people: { type: 'string', default: '1000000,50000000' },
+    loads: { type: 'string', default: '1000,20000,100000' },
+    rounds: { type: 'string', default: '5' },
+    keep: { type: 'boolean', default: false },
+    database: { type: 'string' },
+  },
+});
+const sizes = values.people.split(',').map(Number);
+const loads = values.loads.split(',').map(Number);
+const rounds = Number(values.rounds);
+const database = values.database ?? `bench_cold_${Date.now().toString(36)}`;
+const ready = benchStack();
+const settings = parseSettings(clickhouseSettings, {
+  CLICKHOUSE_URL: ready.clickhouse_url,
+  CLICKHOUSE_DATABASE: database,
+});
+await migrateClickhouse(settings, ddlFolders());
+const client = connectClickhouse({ settings, name: 'bench', requestTimeout: 3_600_000 });
+const servers = await pidsOf(['clickhouse']);
+/** CPU time of the stack's ClickHouse, ms; 0 for an external server. */
+const serverCpu = () => servers.reduce((sum, pid) => sum + cpuOf(pid), 0);
+const { signal } = new AbortController();
+
+interface Measured {
+  took: number;
+  clickhouseCpu: number;
+  cpu: number;
+}
+
+async function measure(table: string, people: number, count: number): Promise<Measured> {
+  const ids = Array.from({ length: count }, () => ({
+    accountId: 1,
+    distinctId: `user-${Math.floor(Math.random() * people)}`,
+  }));
+  const store = clickhouseProfiles({ client, cluster: '', table });
+  const [began, own, server] = [performance.now(), process.cpuUsage(), serverCpu()];
+  const loaded = await store.load(ids, signal);
+  const took = performance.now() - began;
+  const used = process.cpuUsage(own);
+  const wanted = new Set(ids.map(({ distinctId }) => distinctId)).size;
+  if (loaded.size !== wanted) throw new Error(`${loaded.size} of ${wanted} profiles were found`);
+  return {
+    took,
+    clickhouseCpu: serverCpu() - server,
+    cpu: (used.user + used.system) / 1000,
+  };
+}
+
+const median = (numbers: readonly number[]) =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+try {
+  const tables = sizes.map((people) => ({ people, table: `profiles_${people}` }));
+  for (const { people, table } of tables) await fillProfiles(client, { people, table });
+  await waitForMerges(client, database);
+  for (const count of loads) {
+    const lines = [];
+    const found = new Map(tables.map(({ table }) => [table, [] as Measured[]]));
+    // Small loads are repeated, because the clock of a process's CPU time is coarse.
+    const repeats = Math.max(1, Math.floor(5000 / count));
+    for (let round = -1; round < rounds; round++)
+      for (const { table, people } of tables)
+        for (let n = 0; n < repeats; n++) {
+          const one = await measure(table, people, count);
+          if (round >= 0) found.get(table)?.push(one);
+        }
+    const [base] = tables;
+    const per = (table: string, of: (one: Measured) => number) =>
+      (1000 * median((found.get(table) ?? []).map(of))) / count;
+    const mean = (table: string, of: (one: Measured) => number) => {
+      const all = found.get(table) ?? [];
+      return (1000 * all.reduce((sum, one) => sum + of(one), 0)) / all.length / count;
+    };
+    for (const { table, people } of tables)
+      lines.push({
+        people,
+        'profiles a load': count,
+        'µs a profile': Number(per(table, ({ took }) => took).toFixed(1)),
+        'of the first': Number(
+          (per(table, ({ took }) => took) / per(base?.table ?? '', ({ took }) => took)).toFixed(2),
+        ),
+        'ClickHouse CPU µs': Number(mean(table, ({ clickhouseCpu }) => clickhouseCpu).toFixed(1)),
+        'CPU of the first': Number(
+          (
+            mean(table, ({ clickhouseCpu }) => clickhouseCpu) /
+            mean(base?.table ?? '', ({ clickhouseCpu }) => clickhouseCpu)
+          ).toFixed(2),
+        ),
+        'own CPU µs': Number(mean(table, ({ cpu }) => cpu).toFixed(1)),
+      });
+    console.table(lines);
+  }
+  const parts = await client.query({
+    query: `SELECT table, count() AS parts, sum(rows) AS rows, round(sum(bytes_on_disk) / sum(rows), 1) AS bytes_a_row, formatReadableSize(sum(primary_key_bytes_in_memory)) AS key_in_memory FROM system.parts WHERE database = {database:String} AND active AND table LIKE 'profiles_%' GROUP BY table ORDER BY rows`,
+    query_params: { database },
+    format: 'JSONEachRow',
+  });
+  console.table(await parts.json());
+} finally {
+  if (!values.keep) await client.command({ query: `DROP DATABASE ${database}` });
+  await client.close();
+}
