@@ -13,6 +13,7 @@ import {
 } from '../../platform/log/layout.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
+import { sharedRead } from '../../platform/shared-read.ts';
 import type { Names } from './config.ts';
 import type { Placement } from './placement.ts';
 import type { Reasons } from './reasons.ts';
@@ -122,15 +123,16 @@ export class KnownLayout {
     if (read) this.#layout = read;
   }
 
-  /** The client learns of new partitions with the metadata. */
+  /** The client learns of new partitions with the metadata, once for all that wait for it. */
   async #refreshProducer(signal: AbortSignal): Promise<void> {
     const { log, producer, names } = this.#options;
     await retryUntilAborted(
       { log, signal, code: 'waiting', what: 'reading the partitions of the topics' },
-      async () => {
-        for (const topic of [names.raw, names.normalised, names.verdicts])
-          await producer.partitions(topic, METADATA_MS);
-      },
+      () =>
+        sharedRead(this, 'partitions', async () => {
+          for (const topic of [names.raw, names.normalised, names.verdicts])
+            await producer.partitions(topic, METADATA_MS);
+        }),
     );
   }
 

@@ -60,6 +60,8 @@ export class LogGuard {
   #dirty = new Map<string, NewEvidence>();
   /** The newest epoch of any partition when each open partition was compared. */
   readonly #epochs = new Map<string, number>();
+  /** First records that are written next. */
+  readonly #firsts = new Map<string, NewEvidence>();
   /** Partitions whose evidence is read next. */
   readonly #wanted: TopicPartition[] = [];
   #flushing: Promise<void> | undefined;
@@ -226,10 +228,20 @@ export class LogGuard {
     }
     if (first.length === 0 && ends.low === 0 && ends.high > 0) {
       const evidence = await probe.evidenceAt(of, 0);
-      if (evidence) await writeEvidence(database, FIRST_RECORD, [{ ...of, ...evidence, epoch }]);
+      if (evidence) await this.#writeFirst({ ...of, ...evidence, epoch });
     }
     for (const one of wanted) this.#epochs.set(keyOf(one), epoch);
     return { ...ends, from };
+  }
+
+  /** Writes it with the first records of other partitions that are found meanwhile. */
+  #writeFirst(first: NewEvidence): Promise<void> {
+    this.#firsts.set(keyOf(first), first);
+    return sharedRead(this, 'firsts', () => {
+      const found = [...this.#firsts.values()];
+      this.#firsts.clear();
+      return writeEvidence(this.#options.database, FIRST_RECORD, found);
+    });
   }
 
   /** Evidence about these partitions, and about others that are asked for meanwhile. */
