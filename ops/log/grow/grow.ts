@@ -105,10 +105,14 @@ export async function grow(servers: GrowthServers, request: GrowthRequest): Prom
   }
 }
 
-/** A server that does not answer for a moment does not end the command: steps may be repeated. */
+/**
+ * A server that does not answer for a moment does not end the command: steps may be repeated.
+ * Hundreds of new partitions have no leader for a while, on a busy broker for half a minute.
+ */
+const ATTEMPTS = 20;
 function again<T>(step: () => Promise<T>): Promise<T> {
   const isFinal = (error: unknown) => error instanceof CommandError;
-  return retry({ base: 500, cap: 5000, min: 250, attempts: 8, isFinal }, step);
+  return retry({ base: 500, cap: 5000, min: 250, attempts: ATTEMPTS, isFinal }, step);
 }
 
 /** Goes back to the former number. Throws CommandError when the marks are being written. */
