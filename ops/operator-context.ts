@@ -18,7 +18,7 @@ import {
 } from '../platform/settings.ts';
 import { CommandError, type CommandContext } from '../cli/command.ts';
 import { readJsonFile } from '../cli/json-file.ts';
-import { ownBrokerEnv, type StackPlan } from '../cli/stack/stack-plan.ts';
+import { ownBrokerEnv, shardsEnv, type StackPlan } from '../cli/stack/stack-plan.ts';
 
 /** What an operator's command reads of the servers. */
 export const operatorSettings = defineSettings({
@@ -82,6 +82,7 @@ function urlsOf(plan: StackPlan): Record<string, string> {
       ? {}
       : { CLICKHOUSE_MIGRATION_URL: plan.clickhouse_migration_url }),
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
+    ...shardsEnv(plan),
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,
     ...(own ? ownBrokerEnv(plan) : {}),

@@ -40,6 +40,8 @@ export interface Ready {
   sandbox_url: string;
   clickhouse_url: string;
   clickhouse_database: string;
+  /** CLICKHOUSE_SHARDS of the stack, if it has several shards; clickhouse_url names all of them. */
+  clickhouse_shards?: string | undefined;
   kafka_brokers: string;
   /** Only when the brokers of the stack ask for it (LOCAL_KAFKA_SASL, or several brokers). */
   kafka_login?: { username: string; password: string } | undefined;

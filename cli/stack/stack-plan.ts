@@ -4,11 +4,18 @@ export interface OwnBroker {
   controllerPort: number;
 }
 
+/** A server of ClickHouse that is one of several shards; the others connect to `tcpPort`. */
+export interface OwnShard {
+  port: number;
+  tcpPort: number;
+}
+
 /** Ports of the servers this stack runs; undefined for an external server. */
 export interface OwnServers {
   /** `peers`: the other brokers of a cluster. */
   kafka: (OwnBroker & { peers?: readonly OwnBroker[] }) | undefined;
-  clickhouse: { port: number } | undefined;
+  /** `shards`: all of them, when there are several; the first has the same port. */
+  clickhouse: { port: number; shards?: readonly OwnShard[] } | undefined;
   postgres: { port: number } | undefined;
   redis: { port: number } | undefined;
 }
@@ -16,10 +23,13 @@ export interface OwnServers {
 /** Addresses of a stack, in run/stack.json. Mode 0600: the URLs may contain passwords. */
 export interface StackPlan {
   kafka_brokers: string;
+  /** Names every shard. */
   clickhouse_url: string;
   /** With the user of operators' commands; undefined for an external server. */
   clickhouse_migration_url?: string | undefined;
   clickhouse_database: string;
+  /** CLICKHOUSE_SHARDS; absent or empty: no shards. */
+  clickhouse_shards?: string | undefined;
   database_url: string;
   redis_url: string;
   http_addr: string;
@@ -54,4 +64,11 @@ export function ownBrokerEnv({
     KAFKA_SASL_USERNAME: login?.username ?? '',
     KAFKA_SASL_PASSWORD: login?.password ?? '',
   };
+}
+
+/** How clients find the shards of a stack's ClickHouse, whatever the environment says. */
+export function shardsEnv({
+  clickhouse_shards: shards = '',
+}: Pick<StackPlan, 'clickhouse_shards'>): Record<string, string> {
+  return shards === '' ? {} : { CLICKHOUSE_SHARDS: shards, CLICKHOUSE_SHARDS_TRIAL: 'true' };
 }

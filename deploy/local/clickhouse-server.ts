@@ -1,6 +1,6 @@
 /**
  * The ClickHouse of the local stack: the engine of the npm package chdb, run as an HTTP server.
- * Started as `node deploy/local/clickhouse-server.ts CONFIG`; the call into the engine never
+ * Started as `node deploy/local/clickhouse-server.ts CONFIG [TCP]`; the call into the engine never
  * returns and holds the main thread (its stack check requires it), so this process handles no
  * signals: SIGTERM ends it at once, which its tables survive as they survive kill -9.
  *
@@ -15,10 +15,12 @@ import { DataType, load, open } from 'ffi-rs';
 import { openTerminalAsStdin } from './pseudo-terminal.ts';
 
 /**
- * Starts the HTTP listener, then runs for ever. A client may be faster than the second statement:
- * the limit of the user `default` (services/clickhouse.ts) does not hold for it.
+ * Starts the listeners, HTTP last, then runs for ever. A client may be faster than the last
+ * statement: the limit of the user `default` (services/clickhouse.ts) does not hold for it.
  */
-const QUERY = `SYSTEM START LISTEN HTTP;
+const queryOf = (
+  protocols: readonly string[],
+) => `${protocols.map((one) => `SYSTEM START LISTEN ${one};`).join('\n')}
 SELECT sleepEachRow(3) FROM system.numbers
 SETTINGS max_block_size = 1, max_execution_time = 0, max_concurrent_queries_for_all_users = 0
 FORMAT Null`;
@@ -44,8 +46,9 @@ function findEngine(): string {
   );
 }
 
-const config = process.argv[2];
-if (config === undefined) throw new Error('usage: node deploy/local/clickhouse-server.ts CONFIG');
+const [config, ...others] = process.argv.slice(2);
+if (config === undefined)
+  throw new Error('usage: node deploy/local/clickhouse-server.ts CONFIG [TCP]');
 /** Without a terminal it runs too, but a TCP reset can end it. */
 function interactiveOptions(): string[] {
   try {
@@ -63,7 +66,7 @@ const args = [
   '--log-level=error',
   ...interactiveOptions(),
   '--multiquery',
-  `--query=${QUERY}`,
+  `--query=${queryOf([...others, 'HTTP'])}`,
 ];
 open({ library: 'chdb', path: findEngine() });
 load({

@@ -8,6 +8,7 @@ import {
 } from '../../platform/settings-common.ts';
 import { defineSettings, parseSettings, type SettingsOf } from '../../platform/settings.ts';
 import { BROKER_COUNTS } from './services/brokers.ts';
+import { SHARD_COUNTS } from './services/shards.ts';
 
 const GIB = 2 ** 30;
 
@@ -25,6 +26,10 @@ export const settings = defineSettings({
     default: 256 * 2 ** 20,
     min: 128 * 2 ** 20,
     doc: 'Java heap of each Kafka broker of `./ravand up`.',
+  }),
+  LOCAL_CLICKHOUSE_SHARDS: setting.oneOf(['', ...SHARD_COUNTS], {
+    default: '',
+    doc: 'How many ClickHouse servers `./ravand up` runs, as shards (docs/operations/shards.md). Empty: those that the home was made with, one at first.',
   }),
   LOCAL_KAFKA_BROKERS: setting.oneOf(['', ...BROKER_COUNTS], {
     default: '',

@@ -1,9 +1,10 @@
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
-import type { OwnBroker, StackPlan } from '../../cli/stack/stack-plan.ts';
+import type { OwnBroker, OwnShard, StackPlan } from '../../cli/stack/stack-plan.ts';
 import type { ExternalSettings } from './config.ts';
 import { CommandError } from '../../cli/command.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { brokerName, ownBrokers } from './services/brokers.ts';
+import { LOCAL_SHARDS, shardName } from './services/shards.ts';
 import {
   MIGRATIONS_USER,
   SERVER_USER,
@@ -28,6 +29,8 @@ interface Planning {
   passwords: ServerPasswords;
   /** Of the stack's brokers; `ca`: what they are verified with, undefined without TLS. */
   kafka: { brokers: number; hasPassword: boolean; ca: string | undefined };
+  /** How many servers the stack's ClickHouse is. */
+  shards: number;
   settings: StackPlan['settings'];
 }
 
@@ -83,11 +86,17 @@ export async function planStack(
     peers.push({ port: await reserve(name), controllerPort: await reserve(`${name}-controller`) });
   }
   const kafkaCluster = kafka && (peers.length > 0 ? { ...kafka, peers } : kafka);
-  const clickhouse = await own('clickhouse', 'CLICKHOUSE_URL');
+  const server = await own('clickhouse', 'CLICKHOUSE_URL');
+  const shards: OwnShard[] = [];
+  for (let index = 0; server && planning.shards > 1 && index < planning.shards; index++) {
+    const port = index === 0 ? server.port : await reserve(shardName(index));
+    shards.push({ port, tcpPort: await reserve(`${shardName(index)}-tcp`) });
+  }
+  const clickhouse = server && (shards.length > 0 ? { ...server, shards } : server);
   const postgres = await own('postgres', 'DATABASE_URL');
   const redis = await own('redis', 'REDIS_URL');
   const clickhouse_url = clickhouse
-    ? `http://${SERVER_USER}:${passwords.clickhouse}@${LOOPBACK}:${clickhouse.port}`
+    ? `http://${SERVER_USER}:${passwords.clickhouse}@${hostsOf(shards.length > 0 ? shards : [clickhouse])}`
     : given('CLICKHOUSE_URL');
   const admin_ports: Record<string, number> = {};
   for (const name of SERVICE_NAMES) admin_ports[name] = await reserve(`${name}-admin`);
@@ -95,13 +104,16 @@ export async function planStack(
     ports,
     plan: {
       kafka_brokers: kafkaCluster
-        ? ownBrokers({ kafka: kafkaCluster })
-            .map(({ port }) => `${LOOPBACK}:${port}`)
-            .join(',')
+        ? hostsOf(ownBrokers({ kafka: kafkaCluster }))
         : splitList(given('KAFKA_BROKERS')).join(','),
       clickhouse_url,
       clickhouse_migration_url: clickhouse && urlOfUser(clickhouse_url, MIGRATIONS_USER),
       clickhouse_database: planning.external.CLICKHOUSE_DATABASE,
+      clickhouse_shards: clickhouse
+        ? shards.length > 0
+          ? LOCAL_SHARDS
+          : ''
+        : planning.external.CLICKHOUSE_SHARDS,
       database_url: postgres
         ? `postgres://postgres:${passwords.postgres}@${LOOPBACK}:${postgres.port}/postgres`
         : given('DATABASE_URL'),
@@ -126,6 +138,9 @@ export async function planStack(
     },
   };
 }
+
+const hostsOf = (servers: readonly { port: number }[]) =>
+  servers.map(({ port }) => `${LOOPBACK}:${port}`).join(',');
 
 /**
  * The URL of a listener for clients: one that listens on all interfaces is reached at localhost.

@@ -23,9 +23,7 @@ export const MIGRATIONS_USER = 'ravand_migrations';
 
 /** The URL of ClickHouse for another of its users. */
 export function urlOfUser(clickhouseUrl: string, user: string): string {
-  const url = new URL(clickhouseUrl);
-  url.username = user;
-  return url.href;
+  return clickhouseUrl.replace(/(?<=:\/\/)[^:@/]*(?=[:@])/, user);
 }
 
 /**

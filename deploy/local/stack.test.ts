@@ -104,6 +104,32 @@ describe('the services of a stack', () => {
     });
   });
 
+  it('are each shard of ClickHouse, all of which the migrations need', () => {
+    const shards = [20_002, 20_006].map((port) => ({ port, tcpPort: port + 1 }));
+    const sharded: StackPlan = {
+      ...plan,
+      clickhouse_url: 'http://ravand:p4ss@127.0.0.1:20002,127.0.0.1:20006',
+      clickhouse_shards: 'local_shards',
+      own: { ...plan.own, clickhouse: { port: 20_002, shards } },
+    };
+    const services = stackServices({ plan: sharded, home, checkout: '/checkout' });
+    expect(services.slice(1, 4).map(({ name, address }) => [name, address])).toEqual([
+      ['clickhouse', '127.0.0.1:20002'],
+      ['clickhouse-2', '127.0.0.1:20006'],
+      ['postgres', '127.0.0.1:20003'],
+    ]);
+    const migrations = stepsOf({ plan: sharded, home, checkout: '/checkout' }).find(
+      ({ name }) => name === 'migrate-clickhouse',
+    );
+    expect(migrations?.needs).toEqual(['clickhouse', 'clickhouse-2']);
+    expect(serviceEnv({ plan: sharded, home })).toMatchObject({
+      CLICKHOUSE_SHARDS: 'local_shards',
+      CLICKHOUSE_URL: 'http://ravand_services:p4ss@127.0.0.1:20002,127.0.0.1:20006',
+      CLICKHOUSE_REPORTS_URL: 'http://ravand_reports:p4ss@127.0.0.1:20002,127.0.0.1:20006',
+    });
+    expect(serviceEnv({ plan, home })).not.toHaveProperty('CLICKHOUSE_SHARDS');
+  });
+
   it('register devices for push unless the environment says otherwise', () => {
     expect(serviceEnv({ plan, home })).toMatchObject({ PUSH_ENABLED: 'true' });
     vi.stubEnv('PUSH_ENABLED', 'false');

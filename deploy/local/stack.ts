@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstServer } from '../../platform/split-hosts.ts';
+import { firstServer, splitHosts } from '../../platform/split-hosts.ts';
 import { readTlsFiles, tlsPaths, type TlsFiles } from '../../platform/tls-files.ts';
 import { withValues } from '../../platform/settings.ts';
 import { formatAddress, splitList, type Address } from '../../platform/setting-kinds.ts';
@@ -9,9 +9,11 @@ import { containerLaunches } from './containers.ts';
 import type { Home } from '../../cli/stack/home.ts';
 import { prepareClickhouse } from './services/clickhouse.ts';
 import { BROKER_NAMES, brokerName, ownBrokers } from './services/brokers.ts';
+import { LOCAL_SHARDS, ownShards, shardName } from './services/shards.ts';
 import { minInsyncReplicas, prepareKafka } from './services/kafka.ts';
 import {
   serverSettings,
+  type Launch,
   type ServerLaunches,
   type Service,
   type Step,
@@ -28,7 +30,7 @@ import {
   SERVICES_USER,
   urlOfUser,
 } from './server-passwords.ts';
-import { ownBrokerEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
+import { ownBrokerEnv, shardsEnv, type StackPlan } from '../../cli/stack/stack-plan.ts';
 import { PANEL_DIR } from '../../panel/folder.ts';
 import { SERVICE_NAMES } from '../../schemas/topology.ts';
 
@@ -50,7 +52,6 @@ export function stackServices(
   { plan, home, checkout }: Omit<StackContext, 'env'>,
   launches?: ServerLaunches,
 ): Service[] {
-  const clickhouse = firstServer(plan.clickhouse_url);
   const redis = firstServer(plan.redis_url);
   const server = (
     name: keyof typeof serverSettings,
@@ -84,17 +85,21 @@ export function stackServices(
       const launch = index === 0 ? of.launch : launches?.peers?.[index - 1];
       return { ...of, name, launch: of.launch && (launch ?? NO_LAUNCH) };
     });
+  const clickhouse = splitHosts(plan.clickhouse_url)
+    .slice(0, Math.max(1, ownShards(plan.own).length))
+    .map((one, index): Service => {
+      const { host, protocol, origin } = new URL(one);
+      const isSecure = protocol === 'https:';
+      const of = server('clickhouse', parseAddress(host, isSecure ? 443 : 80), {
+        ...{ kind: 'http', url: new URL('/ping', origin).href },
+        ...(isSecure ? { tls: filesOf('CLICKHOUSE') } : {}),
+      });
+      const launch = index === 0 ? of.launch : launches?.shards?.[index - 1];
+      return { ...of, name: shardName(index), launch: of.launch && (launch ?? NO_LAUNCH) };
+    });
   return [
     ...kafka,
-    server(
-      'clickhouse',
-      parseAddress(clickhouse.host, clickhouse.protocol === 'https:' ? 443 : 80),
-      {
-        kind: 'http',
-        url: new URL('/ping', clickhouse.origin).href,
-        ...(clickhouse.protocol === 'https:' ? { tls: filesOf('CLICKHOUSE') } : {}),
-      },
-    ),
+    ...clickhouse,
     server('postgres', database, { kind: 'postgres', address: database }),
     server('redis', cache, {
       kind: 'redis',
@@ -106,22 +111,29 @@ export function stackServices(
 }
 
 export function stepsOf({ plan, home, checkout }: Omit<StackContext, 'env'>): Step[] {
+  const shards = ownShards(plan.own);
   return setupSteps({
     checkout,
     env: withValues(process.env, serviceEnv({ plan, home })),
-    brokers: BROKER_NAMES.slice(0, Math.max(1, ownBrokers(plan.own).length)),
+    servers: {
+      kafka: BROKER_NAMES.slice(0, Math.max(1, ownBrokers(plan.own).length)),
+      ...(shards.length > 0 ? { clickhouse: shards.map((_, index) => shardName(index)) } : {}),
+    },
   });
 }
 
 /** Writes the files of the servers that this stack runs, and returns how each is started. */
 export function prepareServers({ plan, home, checkout, env }: StackContext): ServerLaunches {
   const config = loadConfig(env);
-  const { clickhouse, postgres, redis } = plan.own;
+  const { postgres, redis } = plan.own;
   const passwords = ensureServerPasswords(home);
   if (config.TEST_SERVICES === 'containers')
     return containerLaunches({ plan, home, checkout, passwords });
   const libs = env['RAVAND_KAFKA_LIBS'] ?? '';
-  const memory = clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT);
+  const [clickhouse, ...shards] = prepareShards({
+    ...{ plan, home, checkout, password: passwords.clickhouse },
+    memory: clickhouseMemory(config.CLICKHOUSE_MEMORY_LIMIT),
+  });
   const [first, ...peers] = prepareKafka({
     home,
     brokers: ownBrokers(plan.own),
@@ -133,19 +145,30 @@ export function prepareServers({ plan, home, checkout, env }: StackContext): Ser
   return {
     kafka: first,
     peers,
-    clickhouse:
-      clickhouse &&
-      prepareClickhouse({
-        home,
-        checkout,
-        ...clickhouse,
-        memory,
-        password: passwords.clickhouse,
-        database: plan.clickhouse_database,
-      }),
+    ...{ clickhouse, shards },
     postgres: postgres && preparePostgres({ home, checkout, ...postgres }),
     redis: redis && prepareRedis({ home, ...redis, password: passwords.redis }),
   };
+}
+
+/** Each server of ClickHouse; of several, each has its part of the memory. */
+function prepareShards({
+  plan,
+  memory,
+  ...of
+}: Omit<StackContext, 'env'> & { memory: number; password: string }): Launch[] {
+  const { clickhouse } = plan.own;
+  const common = { ...of, database: plan.clickhouse_database };
+  const shards = ownShards(plan.own);
+  if (shards.length === 0)
+    return clickhouse ? [prepareClickhouse({ ...common, ...clickhouse, memory })] : [];
+  const clusters = { [LOCAL_SHARDS]: shards.map(({ tcpPort }) => [tcpPort]) };
+  return shards.map(({ port, tcpPort }, index) =>
+    prepareClickhouse({
+      ...{ ...common, port, memory: Math.floor(memory / shards.length) },
+      ...{ name: shardName(index), shard: { tcpPort, clusters, user: SERVICES_USER } },
+    }),
+  );
 }
 
 /** The settings of the stack besides what the user set; each service gets those that it reads. */
@@ -163,6 +186,7 @@ export function serviceEnv({
     KAFKA_BROKERS: plan.kafka_brokers,
     ...clickhouseUrls(plan),
     CLICKHOUSE_DATABASE: plan.clickhouse_database,
+    ...shardsEnv(plan),
     DATABASE_URL: plan.database_url,
     REDIS_URL: plan.redis_url,
     HTTP_ADDR: plan.http_addr,

@@ -17,6 +17,7 @@ import { ensureHomeKeys } from './home-keys.ts';
 import { ensureServerPasswords } from './server-passwords.ts';
 import { planStack, type KeptPorts } from './plan-stack.ts';
 import { brokerCount } from './services/brokers.ts';
+import { shardCount } from './services/shards.ts';
 import {
   ensureKafkaCertificates,
   kafkaCertificates,
@@ -73,6 +74,7 @@ export async function startStack({
       external: loadExternal(env),
       passwords: ensureServerPasswords(home),
       kafka,
+      shards: countShards(home, { config, env }),
       spoolDir: listening.SPOOL_DIR === '' ? home.spool : listening.SPOOL_DIR,
       settings,
     });
@@ -105,6 +107,20 @@ async function prepareBrokers(
   }
   await ensureKafkaCertificates(home);
   return { brokers, hasPassword: true, ca: kafkaCertificates(home).ca };
+}
+
+/** How many ClickHouse servers to run. Throws CommandError when it cannot be so many. */
+function countShards(
+  home: Home,
+  { config, env }: { config: LocalSettings; env: NodeJS.ProcessEnv },
+): number {
+  const isLocal = config.TEST_SERVICES === 'local' && (env['CLICKHOUSE_URL']?.trim() ?? '') === '';
+  if (isLocal) return shardCount(home, config.LOCAL_CLICKHOUSE_SHARDS);
+  if (config.LOCAL_CLICKHOUSE_SHARDS === '2')
+    throw new CommandError(
+      'two shards need ClickHouse on this machine: leave CLICKHOUSE_URL and TEST_SERVICES unset, or unset LOCAL_CLICKHOUSE_SHARDS',
+    );
+  return 1;
 }
 
 /**

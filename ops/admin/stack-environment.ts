@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../cli/command.ts';
 import { withValues } from '../../platform/settings.ts';
-import { ownBrokerEnv } from '../../cli/stack/stack-plan.ts';
+import { ownBrokerEnv, shardsEnv } from '../../cli/stack/stack-plan.ts';
 
 /** The environment with the addresses of the running stack; without a stack, as it is. */
 export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
@@ -13,5 +13,6 @@ export function stackEnvironment(context: CommandContext): NodeJS.ProcessEnv {
     ...(ready.kafka_login || ready.kafka_ca_file !== undefined ? ownBrokerEnv(ready) : {}),
     CLICKHOUSE_URL: ready.clickhouse_url,
     CLICKHOUSE_DATABASE: ready.clickhouse_database,
+    ...shardsEnv(ready),
   });
 }

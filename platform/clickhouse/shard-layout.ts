@@ -11,6 +11,9 @@ export class ShardsMisplaced extends Error {
 /** In the database of each shard: which one of how many it is. Written once, never changed. */
 export const LAYOUT_TABLE = 'shard_layout';
 
+/** A busy server may take so long to make a table or to list its columns, ms. */
+const STATEMENT_MS = 300_000;
+
 /** The settings of each shard as of a single server. */
 export function shardSettings(settings: ClickhouseSettings): ClickhouseSettings[] {
   return splitHosts(settings.CLICKHOUSE_URL).map((url) => ({
@@ -27,7 +30,9 @@ export async function withEachHost(
   work: (client: ClickHouseClient, host: { at: number; url: string }) => Promise<void>,
 ): Promise<void> {
   for (const [at, own] of shardSettings(settings).entries()) {
-    const client = connectClickhouse({ settings: own, name: 'ravand-shards', database: '' });
+    const client = connectClickhouse({
+      ...{ settings: own, name: 'ravand-shards', database: '', requestTimeout: STATEMENT_MS },
+    });
     try {
       await work(client, { at, url: hostOf(own.CLICKHOUSE_URL) });
     } finally {

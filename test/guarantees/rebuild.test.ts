@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { killedAtUpdate } from '../support/killed-command.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
+import { dropShadow } from '../support/drop-shadow.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import {
@@ -47,8 +49,7 @@ describe.runIf(FULL)('G7: a rebuild during live traffic', () => {
     await ravand('replay', '--topic', 'events.raw');
   });
   afterAll(async () => {
-    for (const table of Object.values(TABLES))
-      await client.command({ query: `DROP TABLE IF EXISTS ${table}_guarantee SYNC` });
+    for (const table of Object.values(TABLES)) await dropShadow(table, 'guarantee');
   });
 
   it('loses, duplicates and changes nothing when it is killed with -9, resumed and swapped in', async () => {
@@ -140,7 +141,7 @@ describe.runIf(FULL)('G7: a rebuild during live traffic', () => {
     );
     const [partition, offset, index] = place.split('/').slice(1).map(Number);
     const where = `account_id = ${account_id} AND _partition = ${partition} AND _offset = ${offset} AND _index = ${index}`;
-    await client.command({
+    await onAccount(client, account_id).command({
       query: `DELETE FROM events_guarantee WHERE ${where}`,
       clickhouse_settings: { lightweight_deletes_sync: '2' },
     });

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { killedAtUpdate } from '../support/killed-command.ts';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
+import { dropShadow } from '../support/drop-shadow.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import {
@@ -57,9 +59,7 @@ describe('G7: a replay of a range of the log', () => {
       return found?.n === ledger.durable.size ? true : undefined;
     });
   });
-  afterAll(async () => {
-    await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
-  });
+  afterAll(() => dropShadow('events', 'replay_test'));
 
   const picture = async (table: string) =>
     rows(
@@ -80,7 +80,7 @@ describe('G7: a replay of a range of the log', () => {
       await ravand('replay', '--account', String(account.accountId), '--json', ...args),
     ) as ReplayReport;
   const lose = async (condition: string) =>
-    client.command({
+    onAccount(client, account.accountId).command({
       query: `DELETE FROM events ${WHERE} AND ${condition}`,
       query_params: { a: account.accountId },
       clickhouse_settings: { lightweight_deletes_sync: '2' },
@@ -173,7 +173,7 @@ describe('G7: a replay of a range of the log', () => {
   it('writes the same rows into shadow tables from either topic', async () => {
     const live = await picture('events');
     for (const topic of ['events.raw', 'events.normalised']) {
-      await client.command({ query: 'DROP TABLE IF EXISTS events_replay_test SYNC' });
+      await dropShadow('events', 'replay_test');
       const report = await replay('--topic', topic, '--into', 'replay_test');
       expect(report.counts).toMatchObject({ new: live.length, stored: 0 });
       expect(await picture('events_replay_test')).toEqual(live);

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 import { PROFILE_COLUMNS } from '../../events/traits.ts';
 import { specifiedPeople } from '../../projections/identities/testing/reference-merge.ts';
 import type { ProfileEvent } from '../../projections/profiles/profile.ts';
@@ -70,7 +71,7 @@ export async function storedPeople(
   client: ClickHouseClient,
   accountId: number,
 ): Promise<Map<string, PersonFigures>> {
-  const found = await rows<PersonFigures>(client, QUERY, { a: accountId });
+  const found = await rows<PersonFigures>(onAccount(client, accountId), QUERY, { a: accountId });
   return new Map(
     found.map((row) => [
       row.person,

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { shardsEnv } from '../../cli/stack/stack-plan.ts';
 import { endWithTest } from './end-with-test.ts';
 import { readyStack } from './stack.ts';
 
@@ -15,6 +16,7 @@ export function startRetention(): ChildProcess {
       ...{
         CLICKHOUSE_URL: ready.clickhouse_url,
         CLICKHOUSE_DATABASE: ready.clickhouse_database,
+        ...shardsEnv(ready),
         DATABASE_URL: ready.database_url,
       },
       ...{ ADMIN_ADDR: '127.0.0.1:0', RETENTION_MARGIN: '0s', RETENTION_HOUR: '0' },

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
-import { ownBrokerEnv } from '../../cli/stack/stack-plan.ts';
+import { ownBrokerEnv, shardsEnv } from '../../cli/stack/stack-plan.ts';
 import { SERVER_USER, SERVICES_USER, urlOfUser } from '../../deploy/local/server-passwords.ts';
 import { setNice } from '../../deploy/local/services/nice.ts';
+import { firstServer } from '../../platform/split-hosts.ts';
 import { endWithTest } from './end-with-test.ts';
 import { Aborted, eventually, readyStack } from './stack.ts';
 
@@ -24,6 +25,7 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
     ...kafkaEnvironment(ready),
     CLICKHOUSE_URL: ready.clickhouse_url,
     CLICKHOUSE_DATABASE: ready.clickhouse_database,
+    ...shardsEnv(ready),
     DATABASE_URL: ready.database_url,
     REDIS_URL: ready.redis_url,
   };
@@ -31,7 +33,8 @@ export function serverSettings(ready: Ready): NodeJS.ProcessEnv {
 
 /** With the user that the stack gives its services, which has rights on its database only. */
 function clickhouseUrl({ clickhouse_url: url }: Ready, env: NodeJS.ProcessEnv = {}): string {
-  const isOwn = new URL(url).username === SERVER_USER && env['CLICKHOUSE_DATABASE'] === undefined;
+  const isOwn =
+    firstServer(url).username === SERVER_USER && env['CLICKHOUSE_DATABASE'] === undefined;
   return isOwn ? urlOfUser(url, SERVICES_USER) : url;
 }
 

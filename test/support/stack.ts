@@ -4,6 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Ready } from '../../cli/stack/ready.ts';
+import { shardsEnv } from '../../cli/stack/stack-plan.ts';
+import { connectClickhouse } from '../../platform/clickhouse/client.ts';
+import { clickhouseSettings } from '../../platform/settings-common.ts';
+import { parseSettings } from '../../platform/settings.ts';
 import { runCommand } from './commands/run-command.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
@@ -102,7 +106,17 @@ export async function createAccount(name: string): Promise<TestAccount> {
   };
 }
 
+/** On shards a client of all of them, as services have: `onAccount`, `eachShard`. */
 export function clickhouse(ready: Ready): ClickHouseClient {
+  if (ready.clickhouse_shards)
+    return connectClickhouse({
+      settings: parseSettings(clickhouseSettings, {
+        CLICKHOUSE_URL: ready.clickhouse_url,
+        CLICKHOUSE_DATABASE: ready.clickhouse_database,
+        ...shardsEnv(ready),
+      }),
+      ...{ name: 'test', requestTimeout: 60_000 },
+    });
   return createClient({
     url: ready.clickhouse_url,
     database: ready.clickhouse_database,

@@ -9,6 +9,7 @@ import { BROKER_COUNTS } from '../services/brokers.ts';
 import { startStack } from '../start-stack.ts';
 import { requestSupervisor } from '../../../cli/stack/control-client.ts';
 import type { ControlReply } from '../../../cli/stack/control-protocol.ts';
+import { firstServer } from '../../../platform/split-hosts.ts';
 import { printError, paint, print } from '../../../cli/terminal.ts';
 import { bringDown } from './down.ts';
 
@@ -117,7 +118,7 @@ function listenForInterrupt(): { promise: Promise<Outcome>; again: () => void } 
 
 /** Output ends up in the logs of CI systems. */
 function withoutPassword(url: string): string {
-  const { protocol, host } = new URL(url);
+  const { protocol, host } = firstServer(url);
   return `${protocol}//${host}`;
 }
 

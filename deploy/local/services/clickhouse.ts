@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../../cli/json-file.ts';
@@ -17,6 +17,18 @@ interface Server {
   password: string;
   /** Which the rights of the users are for; ravand by default. */
   database?: string;
+  /** Of its files; clickhouse by default. */
+  name?: string;
+  shard?: Shard;
+}
+
+/** What makes a server one of several shards. */
+interface Shard {
+  tcpPort: number;
+  /** By name: the TCP ports of the replicas of each shard. */
+  clusters: Readonly<Record<string, readonly (readonly number[])[]>>;
+  /** As whom the shards ask each other. */
+  user: string;
 }
 
 const MIB = 2 ** 20;
@@ -31,12 +43,14 @@ export function prepareClickhouse({
   memory,
   password,
   database = 'ravand',
+  name = 'clickhouse',
+  shard,
 }: Server): Launch {
-  const folder = join(home.data, 'clickhouse');
+  const folder = join(home.data, name);
   mkdirSync(folder, { recursive: true });
   const cache = Math.floor(Math.min(256 * MIB, memory / 8));
-  const users = join(home.run, 'clickhouse-users.xml');
-  writePrivateFile(users, usersFile({ password, database }));
+  const users = join(home.run, `${name}-users.xml`);
+  writePrivateFile(users, usersFile({ password, database, isShard: shard !== undefined }));
   const settings: Record<string, string | number> = {
     path: folder,
     tmp_path: join(folder, 'tmp/'),
@@ -50,30 +64,42 @@ export function prepareClickhouse({
     background_pool_size: Math.max(2, availableParallelism()),
     max_concurrent_queries: 200,
     users_config: users,
+    ...(shard ? { tcp_port: shard.tcpPort } : {}),
   };
-  const file = join(home.run, 'clickhouse.xml');
+  const file = join(home.run, `${name}.xml`);
   const lines = Object.entries(settings).map(
     ([name, value]) => `  <${name}>${escapeXml(String(value))}</${name}>`,
   );
-  writeFileSync(
+  if (shard) lines.push(`  ${clustersOf({ ...shard, password })}`);
+  writePrivateFile(
     file,
     `<clickhouse>\n${lines.join('\n')}\n  ${STRICT_SYSTEM_TABLES}\n  <logger><console>1</console></logger>\n</clickhouse>\n`,
   );
   return {
     command: process.execPath,
-    args: [join(checkout, 'deploy/local/clickhouse-server.ts'), file],
+    args: [join(checkout, 'deploy/local/clickhouse-server.ts'), file, ...(shard ? ['TCP'] : [])],
     env: {},
   };
+}
+
+function clustersOf({ clusters, user, password }: Shard & { password: string }): string {
+  const replica = (port: number) =>
+    `<replica><host>127.0.0.1</host><port>${port}</port><user>${user}</user><password>${password}</password></replica>`;
+  const all = Object.entries(clusters).map(
+    ([name, shards]) =>
+      `<${name}>${shards.map((ports) => `<shard>${ports.map(replica).join('')}</shard>`).join('')}</${name}>`,
+  );
+  return `<remote_servers>${all.join('')}</remote_servers>`;
 }
 
 /**
  * `ravand` is the user of people and of tests; services have others (limitedUsers).
  * The engine starts itself as `default`, without a password
  * and from 127.0.0.1, which cannot be changed. That user reads no table: it has no other grant, the
- * two statements of clickhouse-server.ts exhaust its quota, and no query of it runs beside another;
- * the second of the two statements never ends.
+ * statements of clickhouse-server.ts (one more for TCP) exhaust its quota, and no query of it runs
+ * beside another; the last of the statements never ends.
  */
-function usersFile({ password, database }: Login): string {
+function usersFile({ password, database, isShard }: Login): string {
   const hash = createHash('sha256').update(password).digest('hex');
   return `<clickhouse>
   <profiles>
@@ -84,7 +110,7 @@ function usersFile({ password, database }: Login): string {
   </profiles>
   <quotas>
     <default/>
-    <start><interval><duration>${QUOTA_SECONDS}</duration><queries>2</queries></interval></start>
+    <start><interval><duration>${QUOTA_SECONDS}</duration><queries>${isShard ? 3 : 2}</queries></interval></start>
   </quotas>
   <users>
     <default>
@@ -105,7 +131,7 @@ function usersFile({ password, database }: Login): string {
       <access_management>1</access_management>
       <named_collection_control>1</named_collection_control>
     </${SERVER_USER}>
-    ${limitedUsers({ passwordHash: hash, database })}
+    ${limitedUsers({ passwordHash: hash, database, isShard })}
   </users>
 </clickhouse>
 `;
@@ -114,6 +140,7 @@ function usersFile({ password, database }: Login): string {
 interface Login {
   password: string;
   database: string;
+  isShard: boolean;
 }
 
 /** As in the configuration that comes with ClickHouse: tables of the system need a right. */
@@ -124,9 +151,11 @@ const STRICT_SYSTEM_TABLES =
 export function limitedUsers({
   passwordHash,
   database,
+  isShard = false,
 }: {
   passwordHash: string;
   database: string;
+  isShard?: boolean;
 }): string {
   return [MIGRATIONS_USER, SERVICES_USER, REPORTS_USER]
     .map(
@@ -135,7 +164,7 @@ export function limitedUsers({
       <networks><ip>127.0.0.1</ip></networks>
       <profile>default</profile>
       <quota>default</quota>
-      <grants>${grantsOf(user, database)
+      <grants>${grantsOf(user, { database, isShard })
         .map((grant) => `<query>${escapeXml(grant)}</query>`)
         .join('')}</grants>
     </${user}>`,

@@ -61,4 +61,6 @@ export const serverSettings = {
 export type ServerLaunches = Record<keyof typeof serverSettings, Launch | undefined> & {
   /** Of the other brokers of Kafka. */
   peers?: readonly Launch[];
+  /** Of the other shards of ClickHouse. */
+  shards?: readonly Launch[];
 };

@@ -82,17 +82,17 @@ const TIMEOUT_MS = 120_000;
 export function setupSteps({
   checkout,
   env,
-  brokers = ['kafka'],
+  servers = {},
 }: {
   checkout: string;
   /** The settings of the stack; a script gets those that it reads. */
   env: NodeJS.ProcessEnv;
-  /** Services that are brokers of Kafka: a step that needs Kafka needs all of them. */
-  brokers?: readonly string[];
+  /** Services by the server that they are together: a step that needs it needs all of them. */
+  servers?: Partial<Record<string, readonly string[]>>;
 }): Step[] {
   return rows.map(({ script, settings, ...row }) => ({
     ...row,
-    needs: row.needs.flatMap((name) => (name === 'kafka' ? brokers : [name])),
+    needs: row.needs.flatMap((name) => servers[name] ?? [name]),
     timeoutMs: TIMEOUT_MS,
     launch: {
       command: process.execPath,

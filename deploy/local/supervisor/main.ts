@@ -36,6 +36,7 @@ const readyOf = (demo: DemoKeys): Ready => ({
   sandbox_url: urlOfListener(plan.sandbox_addr),
   clickhouse_url: plan.clickhouse_url,
   clickhouse_database: plan.clickhouse_database,
+  clickhouse_shards: plan.clickhouse_shards,
   kafka_brokers: plan.kafka_brokers,
   kafka_login: plan.kafka_login,
   kafka_ca_file: plan.kafka_ca_file,

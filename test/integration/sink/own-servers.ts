@@ -90,13 +90,12 @@ function makeOwnHome(): Home {
   return home;
 }
 
-/** @param start statement that the server runs each time it was started */
 async function prepareOwnClickhouse(
   home: Home,
   {
     password = ensureServerPasswords(home).clickhouse,
-    start = 'SELECT 1',
-  }: { password?: string; start?: string } = {},
+    shard,
+  }: Partial<Pick<Parameters<typeof prepareClickhouse>[0], 'password' | 'shard'>> = {},
 ): Promise<OwnServer> {
   const port = await choosePort(FREE);
   const url = `http://${SERVER_USER}:${password}@127.0.0.1:${port}`;
@@ -108,6 +107,7 @@ async function prepareOwnClickhouse(
       port,
       memory: OWN_CLICKHOUSE_BYTES,
       password,
+      ...(shard ? { shard } : {}),
     }),
     async answers() {
       const settings = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: url });
@@ -118,7 +118,7 @@ async function prepareOwnClickhouse(
         requestTimeout: 2000,
       });
       try {
-        await client.command({ query: start });
+        await client.command({ query: 'SELECT 1' });
       } finally {
         await client.close();
       }
@@ -155,17 +155,11 @@ function configure(home: Home, configuration: string): void {
 const OWN_SHARDS = 'own_shards';
 
 /** The cluster, and others of the same servers that a start refuses. */
-function clustersOf(servers: readonly string[]): string {
-  const replicas = `<shard>${servers.join('')}</shard>`;
-  const all = {
-    [OWN_SHARDS]: servers.map((one) => `<shard>${one}</shard>`),
-    own_reversed: servers.toReversed().map((one) => `<shard>${one}</shard>`),
-    own_replicas: servers.map(() => replicas),
-  };
-  return Object.entries(all)
-    .map(([name, shards]) => `<${name}>${shards.join('')}</${name}>`)
-    .join('');
-}
+const clustersOf = (tcpPorts: readonly number[]) => ({
+  [OWN_SHARDS]: tcpPorts.map((port) => [port]),
+  own_reversed: tcpPorts.toReversed().map((port) => [port]),
+  own_replicas: tcpPorts.map(() => tcpPorts),
+});
 
 export interface OwnShards {
   /** CLICKHOUSE_URL */
@@ -180,22 +174,13 @@ export interface OwnShards {
 export async function startOwnShards(): Promise<OwnShards> {
   const homes = [makeOwnHome(), makeOwnHome()];
   const password = ensureServerPasswords(homes[0] ?? makeOwnHome()).clickhouse;
-  const ports: number[] = [];
+  const ports = await Promise.all(homes.map(() => choosePort(FREE)));
+  const of = { user: SERVER_USER, clusters: clustersOf(ports) };
   const servers: OwnServer[] = [];
-  for (const home of homes) {
-    ports.push(await choosePort(FREE));
-    servers.push(await prepareOwnClickhouse(home, { password, start: 'SYSTEM START LISTEN TCP' }));
-  }
-  const shards = ports.map(
-    (port) =>
-      `<replica><host>127.0.0.1</host><port>${port}</port><user>${SERVER_USER}</user><password>${password}</password></replica>`,
-  );
-  homes.forEach((home, at) =>
-    configure(
-      home,
-      `<tcp_port>${ports[at]}</tcp_port><remote_servers>${clustersOf(shards)}</remote_servers>`,
-    ),
-  );
+  for (const [at, home] of homes.entries())
+    servers.push(
+      await prepareOwnClickhouse(home, { password, shard: { ...of, tcpPort: ports[at] ?? 0 } }),
+    );
   await Promise.all(servers.map((server) => server.start()));
   const hosts = servers.map(({ url }) => new URL(url).host).join(',');
   return {
