@@ -34,7 +34,7 @@ export async function ravand(...args: string[]): Promise<string> {
     if (output) return output.stdout;
   }
   const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, {
-    timeout: 120_000,
+    timeout: 300_000,
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;

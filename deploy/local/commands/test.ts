@@ -23,23 +23,20 @@ export const test: Command = {
       words: { min: 0, max: Number.POSITIVE_INFINITY },
     });
     const { checkout } = context;
-    const selections = selectTests(words, { checkout, cwd: process.cwd() });
+    const isFull = values.full === true;
+    const selections = selectTests(words, { checkout, cwd: process.cwd(), isFull });
     const interrupt = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => interrupt.abort());
     const env: NodeJS.ProcessEnv = {
       ...context.env,
-      ...(values.full === true ? { RAVAND_TEST_FULL: '1' } : {}),
+      ...(isFull ? { RAVAND_TEST_FULL: '1' } : {}),
     };
     delete env['RAVAND_HOME'];
     const run = { checkout, env, signal: interrupt.signal };
     return values.watch === true
       ? await watchSelected(context, selections, run)
-      : await runSelected(
-          context,
-          { selections, checks: words.length === 0, isFull: values.full === true },
-          run,
-        );
+      : await runSelected(context, { selections, checks: words.length === 0, isFull }, run);
   },
 };
 

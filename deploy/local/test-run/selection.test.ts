@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { ALONE, ON_SECOND_STACK, selectTests, stackSettings } from './selection.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
-const select = (words: string[], cwd = checkout) => selectTests(words, { checkout, cwd });
+const select = (words: string[], cwd = checkout, isFull = false) =>
+  selectTests(words, { checkout, cwd, isFull });
 
 describe('./ravand test', () => {
   it('runs every kind when nothing is named', () => {
@@ -30,11 +31,14 @@ describe('./ravand test', () => {
   it('gives the stack of a file the settings that it needs, and no other stack', () => {
     const settingsFor = (words: string[]) => stackSettings(select(words), checkout);
     expect(settingsFor(['test/guarantees/brokers.test.ts'])).toEqual({ LOCAL_KAFKA_BROKERS: '3' });
+    expect(settingsFor(['test/guarantees/shards.test.ts'])).toEqual({
+      LOCAL_CLICKHOUSE_SHARDS: '2',
+    });
     expect(settingsFor(['test/guarantees/outages.test.ts'])).toEqual({});
   });
 
   it('runs each test that changes the log for good on a stack of its own', () => {
-    const own = select([]).filter(({ stack }) => stack === 'own');
+    const own = select([], checkout, true).filter(({ stack }) => stack === 'own');
     expect(own.map(({ files }) => files)).toEqual(ALONE.map((path) => [join(checkout, path)]));
     for (const path of ALONE) expect(existsSync(join(checkout, path)), path).toBe(true);
     expect(select(['test/guarantees/books.test.ts', 'test/guarantees/growth.test.ts'])).toEqual([
@@ -47,6 +51,12 @@ describe('./ravand test', () => {
         ...{ without: [], stack: 'own' },
       },
     ]);
+  });
+
+  it('runs some that take minutes with --full only, or when they are named', () => {
+    const file = join(checkout, 'test/guarantees/shards.test.ts');
+    expect(select([]).flatMap(({ files }) => files)).not.toContain(file);
+    expect(select([file])).toMatchObject([{ files: [file], stack: 'own' }]);
   });
 
   it('runs one kind when it is named', () => {

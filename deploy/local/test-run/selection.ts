@@ -41,14 +41,19 @@ export const ALONE: readonly string[] = [
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',
   'test/guarantees/outages.test.ts',
+  'test/guarantees/shards.test.ts',
   'test/guarantees/transactional.test.ts',
   'test/guarantees/log-goes-back.test.ts',
   'test/guarantees/upgrade.test.ts',
 ];
 
+/** Those of ALONE that run with --full only, or when they are named. */
+const FULL_ONLY: readonly string[] = ['test/guarantees/shards.test.ts'];
+
 /** Settings of the stack of a file that has its own. */
 const STACK_SETTINGS: Readonly<Record<string, NodeJS.ProcessEnv>> = {
   'test/guarantees/brokers.test.ts': { LOCAL_KAFKA_BROKERS: '3' },
+  'test/guarantees/shards.test.ts': { LOCAL_CLICKHOUSE_SHARDS: '2' },
 };
 
 /** What the stack of these selections needs besides the environment. */
@@ -66,9 +71,10 @@ export function stackSettings(
  */
 export function selectTests(
   words: readonly string[],
-  { checkout, cwd }: { checkout: string; cwd: string },
+  of: { checkout: string; cwd: string; isFull: boolean },
 ): Selection[] {
-  if (words.length === 0) return KINDS.flatMap((kind) => stacksOf({ kind, files: [] }, checkout));
+  const { checkout, cwd } = of;
+  if (words.length === 0) return KINDS.flatMap((kind) => stacksOf({ kind, files: [] }, of));
   const selected = new Map<Kind, string[]>();
   for (const word of words) {
     const named = KINDS.find((kind) => kind === word);
@@ -87,14 +93,14 @@ export function selectTests(
   }
   return KINDS.flatMap((kind) => {
     const files = selected.get(kind);
-    return files ? stacksOf({ kind, files }, checkout) : [];
+    return files ? stacksOf({ kind, files }, of) : [];
   });
 }
 
 /** The parts that share a stack, and each file that has one of its own. */
 function stacksOf(
   { kind, files }: Pick<Selection, 'kind' | 'files'>,
-  checkout: string,
+  { checkout, isFull }: { checkout: string; isFull: boolean },
 ): Selection[] {
   const isEverything = files.length === 0;
   const ofKind = (paths: readonly string[]) => paths.filter((path) => kindOf(path) === kind);
@@ -102,7 +108,9 @@ function stacksOf(
   const without = [...second, ...own];
   const wanted = (paths: readonly string[]) =>
     isEverything
-      ? paths.map((path) => resolve(checkout, path))
+      ? paths
+          .filter((path) => isFull || !FULL_ONLY.includes(path))
+          .map((path) => resolve(checkout, path))
       : files.filter((file) => paths.includes(relative(checkout, file)));
   const shared = files.filter((file) => !without.includes(relative(checkout, file)));
   const selections: Selection[] = [];
