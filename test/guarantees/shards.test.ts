@@ -118,7 +118,7 @@ describe('two shards of ClickHouse hold what one server holds', () => {
       await one.ravand('rebuild', projection, '--into', 'one');
       expected[projection] = await picture(one.client, projection, '_one');
     }
-  }, 300_000);
+  }, 600_000);
   afterAll(() => one.close());
 
   it('as the services wrote it, with the accounts on both shards', async () => {
@@ -154,7 +154,7 @@ describe('two shards of ClickHouse hold what one server holds', () => {
       expect(swapped).toMatchObject({ state: 'swapped', comparison: { differing: 0 } });
       expect(await picture(client, projection)).toEqual(expected[projection]);
     },
-    180_000,
+    600_000,
   );
 
   it('after a person of each shard was erased, and with events that came after the swaps', async () => {
@@ -179,5 +179,5 @@ describe('two shards of ClickHouse hold what one server holds', () => {
       await send(account, [{ type: 'track', event: 'returned', user_id: 'user-2' }]);
       await untilEverywhere(account, EVENTS + 1);
     }
-  }, 240_000);
+  }, 600_000);
 });

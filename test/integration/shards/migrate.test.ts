@@ -5,7 +5,7 @@ import { watchShards } from '../../../platform/clickhouse/one-shard.ts';
 import { eachShard, onAccount } from '../../../platform/clickhouse/shards.ts';
 import { createLog } from '../../../platform/log.ts';
 import { ddlFolders } from '../../../projections/ddl-folders.ts';
-import { FULL, rows } from '../../support/stack.ts';
+import { rows } from '../../support/stack.ts';
 import { openTwoShards, settingsOf, type TwoShards } from './two-shards.ts';
 
 let shards: TwoShards;
@@ -63,7 +63,7 @@ describe('ClickHouse of two shards', () => {
   });
 });
 
-describe.runIf(FULL)('a start is refused', () => {
+describe('a start is refused', () => {
   it('when the hosts are not in the order of the shards', async () => {
     const url = `${login()}${hosts().toReversed().join(',')}`;
     for (const start of starts(settingsOf(shards, url)))

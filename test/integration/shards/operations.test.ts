@@ -22,7 +22,7 @@ import { storeOnce } from '../../../projections/events/store-once.ts';
 import { retentionRows } from '../../../projections/retention/clickhouse-rows.ts';
 import { eventRowCodec } from '../../../schemas/codec.ts';
 import { NEWEST_ROW_VERSION } from '../../../schemas/row-versions.ts';
-import { eventually, FULL, rows } from '../../support/stack.ts';
+import { eventually, rows } from '../../support/stack.ts';
 import { EMPTY_ROW } from '../sink/sink-under-test.ts';
 import { openTwoShards, type TwoShards } from './two-shards.ts';
 
@@ -84,26 +84,22 @@ describe('the events sink on two shards', () => {
     expect(await countsOf(1)).toEqual(each(100));
   });
 
-  it.runIf(FULL)(
-    'stores a batch once that came while a shard was down',
-    async () => {
-      const second = shards.servers[1];
-      const batch = batchOf(2, 400);
-      const { token, version, count, datums } = batch;
-      await second?.kill();
-      const insert = { token, version, count, datums, queryId: `${token}::0:0` };
-      const eventsTable = clickhouseEventsTable({ client, cluster: '' });
-      const outcome = await eventsTable.insert(insert, AbortSignal.timeout(60_000));
-      await expect(eventsTable.stored(2, batch.rows())).rejects.toThrow();
-      await second?.start();
-      expect(outcome.kind).toBe('uncertain');
-      expect(await store(batch, true)).toMatchObject({ stored: 400 });
-      expect(await countsOf(2)).toEqual(each(100));
-    },
-    300_000,
-  );
+  it('stores a batch once that came while a shard was down', async () => {
+    const second = shards.servers[1];
+    const batch = batchOf(2, 400);
+    const { token, version, count, datums } = batch;
+    await second?.kill();
+    const insert = { token, version, count, datums, queryId: `${token}::0:0` };
+    const eventsTable = clickhouseEventsTable({ client, cluster: '' });
+    const outcome = await eventsTable.insert(insert, AbortSignal.timeout(60_000));
+    await expect(eventsTable.stored(2, batch.rows())).rejects.toThrow();
+    await second?.start();
+    expect(outcome.kind).toBe('uncertain');
+    expect(await store(batch, true)).toMatchObject({ stored: 400 });
+    expect(await countsOf(2)).toEqual(each(100));
+  }, 300_000);
 
-  it.runIf(FULL)('completes a batch that one shard stored and the other refused', async () => {
+  it('completes a batch that one shard stored and the other refused', async () => {
     const [first, second] = eachShard(client);
     await second?.command({
       query: 'ALTER TABLE events ADD CONSTRAINT none CHECK _partition != 4',
