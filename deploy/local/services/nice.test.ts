@@ -11,6 +11,11 @@ test('a service that sends campaigns gives way to one that answers requests', as
   const before = getPriority(pid);
   setNice(pid, niceOf('ingest-gateway'));
   expect(getPriority(pid)).toBe(before);
+  setNice(pid, niceOf('management-api'));
+  // Only who may be less nice is.
+  expect([before + niceOf('management-api'), before]).toContain(getPriority(pid));
+  setNice(pid, before - getPriority(pid));
+  expect(getPriority(pid)).toBe(before);
   expect(niceOf('dispatcher')).toBeGreaterThan(niceOf('normaliser'));
   setNice(pid, niceOf('dispatcher'));
   expect(getPriority(pid)).toBe(Math.min(before + niceOf('dispatcher'), 19));

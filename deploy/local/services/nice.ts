@@ -6,6 +6,11 @@ const MAX_NICE = 19;
 const CAMPAIGNS = 5;
 /** What is behind Kafka. */
 const BEHIND = 3;
+/**
+ * POST /v1/messages awaits PostgreSQL and ClickHouse several times, each time behind whatever else
+ * has work then: what is behind Kafka wakes up once a second, all of it at one time.
+ */
+const MANAGEMENT = -4;
 
 /**
  * Who answers requests comes first when there is too little CPU, and so do the servers: Redis and
@@ -13,6 +18,7 @@ const BEHIND = 3;
  * answers.
  */
 const NICE: Partial<Record<ServiceName, number>> = {
+  'management-api': MANAGEMENT,
   planner: CAMPAIGNS,
   dispatcher: CAMPAIGNS,
   normaliser: BEHIND,
@@ -33,13 +39,16 @@ export function niceOf(name: ServiceName): number {
   return NICE[name] ?? 0;
 }
 
-/** Makes a process that was just started nicer than this one. One that has ended has no threads. */
+/**
+ * Makes a process that was just started nicer than this one, or less nice, which only root can: as
+ * another user it is as nice as this one. One that has ended has no threads.
+ */
 export function setNice(pid: number, nice = 0): void {
   if (nice === 0) return;
   try {
     // The whole stack may have been started with nice(1).
     setPriority(pid, Math.min(getPriority(pid) + nice, MAX_NICE));
   } catch {
-    // It has ended already.
+    // It has ended already, or may not be less nice.
   }
 }

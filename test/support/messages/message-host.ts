@@ -1,3 +1,4 @@
+import { niceOf } from '../../../deploy/local/services/nice.ts';
 import { freePort, ServiceProcess } from '../service-process.ts';
 import { eventually } from '../stack.ts';
 import { sealingKey } from '../webhooks/connection.ts';
@@ -81,6 +82,7 @@ export class MessageHost {
   async #start(): Promise<void> {
     this.#process = new ServiceProcess('management-api/main.ts', {
       env: { ...this.#env, PUBLIC_API_ADDR: `127.0.0.1:${this.#port}` },
+      nice: niceOf('management-api'),
     });
     await eventually({ ms: 60_000, every: 50, waitingFor: 'the management host' }, async () =>
       (await fetch(`${this.url}/v1/status`)).ok ? true : undefined,
