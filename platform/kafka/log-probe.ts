@@ -116,7 +116,11 @@ export class LogProbe {
       for (const { fail } of questions) fail(error as Error);
       throw error;
     } finally {
-      if (consumer.isConnected()) consumer.unassign();
+      if (consumer.isConnected()) {
+        // A partition stays paused when it is assigned again.
+        consumer.resume(physical(questions.map(({ of }) => of)));
+        consumer.unassign();
+      }
     }
   }
 
@@ -149,6 +153,10 @@ export class LogProbe {
   }
 }
 
+function physical(partitions: readonly TopicPartition[]): TopicPartition[] {
+  return partitions.map((of) => ({ ...of, topic: physicalTopic(of.topic) }));
+}
+
 function keyOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
@@ -170,8 +178,7 @@ async function answerFrom(
     }
     if (open.size === 0) return;
     // The rest of an answered partition would arrive before the records of others.
-    if (answered.length > 0)
-      consumer.pause(answered.map((of) => ({ ...of, topic: physicalTopic(of.topic) })));
+    if (answered.length > 0) consumer.pause(physical(answered));
   }
   const [first] = open.values();
   throw new Error(
