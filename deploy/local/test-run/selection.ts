@@ -48,7 +48,10 @@ export const ALONE: readonly string[] = [
 ];
 
 /** Those of ALONE that run with --full only, or when they are named. */
-const FULL_ONLY: readonly string[] = ['test/guarantees/shards.test.ts'];
+const FULL_ONLY: readonly string[] = [
+  'test/guarantees/brokers.test.ts',
+  'test/guarantees/shards.test.ts',
+];
 
 /** Settings of the stack of a file that has its own. */
 const STACK_SETTINGS: Readonly<Record<string, NodeJS.ProcessEnv>> = {
