@@ -4,7 +4,7 @@
  * CPU per event of each part of a running stack, gateway to profiles, at a fixed rate: at a base
  * size, and with ten times the people, accounts, stored events and partitions, each by itself and
  * all together. Sizes take turns, so that what disturbs one disturbs all; only partitions cannot be
- * taken away again, so their rounds come last, beside the same control. Use a stack of its own: its
+ * removed again, so their rounds come last, beside the same control. Use a stack of its own: its
  * log stays grown, and rows of the rounds with more stored events are dropped at the end.
  */
 import { execFile } from 'node:child_process';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { delay } from '../../platform/backoff.ts';
 import { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { Sweeper } from '../../platform/claims/sweeper.ts';
 import { startPartitionConsumer, type PartitionConsumer } from '../../platform/kafka/consumer.ts';
@@ -39,8 +38,6 @@ export interface Normaliser {
  * are removed when the log goes back (ops/log/), and positions carry their own epoch.
  */
 const CLAIMS_EPOCH = 0;
-/** Between two looks at what is stored. */
-const STORED_INTERVAL_MS = 30_000;
 
 /** Starts the normaliser: consumer, claims, backfill, sweeper. */
 export async function startNormaliser(options: NormaliserOptions): Promise<Normaliser> {
@@ -133,7 +130,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
   });
   gate.start();
   sweeper.start();
-  void watchStored(storedOffsets, options);
+  void storedOffsets.follow({ packAfter: config.DEDUPE_PACK_AFTER, log, stopping });
   return {
     problems: () => consumer.problems(),
     async close() {
@@ -141,20 +138,6 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
       await sweeper.stop();
     },
   };
-}
-
-/** Follows what is stored until the process stops. */
-async function watchStored(
-  offsets: StoredOffsets,
-  { config, log, stopping }: NormaliserOptions,
-): Promise<void> {
-  const every = Math.min(STORED_INTERVAL_MS, Math.max(1000, config.DEDUPE_PACK_AFTER / 2));
-  while (!stopping.aborted) {
-    await offsets
-      .look()
-      .catch((error: unknown) => log.debug({ err: error }, 'cannot read what is stored; retrying'));
-    await delay(every, stopping).catch(() => undefined);
-  }
 }
 
 async function epochsWithoutLayout(

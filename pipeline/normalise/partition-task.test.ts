@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deadLetterCodec } from '../../schemas/codec.ts';
-import { ProcessModel, ClusterModel } from './testing/crash-model.ts';
+import { ClusterModel } from './testing/cluster-model.ts';
+import { ProcessModel } from './testing/process-model.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -101,7 +102,7 @@ describe('the normaliser (G2)', () => {
         for (const { after, what, whose, lost, sweeps } of incidents) {
           if (sweeps) for (const instance of current) instance.sweep();
           await steps(after);
-          const owner = cluster.owners.get(whose);
+          const owner = current.find((instance) => instance === cluster.owners.get(whose));
           if (what === 'flush') cluster.flush(current);
           if (what === 'restart') cluster.restart(current, lost);
           if (what === 'move')

@@ -14,11 +14,7 @@ import type {
   LaterCommits,
   PartitionTask,
 } from '../../platform/kafka/consumer-types.ts';
-import type { OutgoingRecord } from '../../platform/kafka/producer.ts';
-import { verdictRecordCodec } from '../../schemas/codec.ts';
 import type { PartitionPosition } from '../../schemas/log-position.ts';
-import type { Verdict } from '../../schemas/records.ts';
-import { deadLetterRecord } from '../dead-letters/dead-letter.ts';
 import type { ClaimsGate } from './claims-gate.ts';
 import type { Names } from './config.ts';
 import {
@@ -36,10 +32,10 @@ import {
   type Placement,
 } from './placement.ts';
 import type { Publisher } from './publisher.ts';
+import { recordsOf } from './records-of.ts';
 import { resolveFrom, type Resolved, type ResolvingClaims } from './resolve-from.ts';
 import type { RowBatchBuilder } from './row-batch-builder.ts';
 import type { Semaphore } from './semaphore.ts';
-import { tracesOf } from './traces-of.ts';
 
 /** Shared by all partitions of a process. */
 export interface NormaliserDeps {
@@ -185,21 +181,24 @@ export class NormaliserTask implements PartitionTask {
       }
       if (progress.state === 'published') return;
       if (progress.state === 'unconfirmed') {
-        unconfirmed(this.#partition, progress.error);
-        try {
-          await delay(retryUnconfirmed, this.#interrupted);
-        } finally {
-          unconfirmed(this.#partition, undefined);
-        }
-        continue;
+        await this.#wait(retryUnconfirmed, { reason: progress.error, report: unconfirmed });
+      } else {
+        rest = rest.slice(progress.at);
+        await this.#wait(retryAfter, { reason: progress.share, report: heldBack });
       }
-      rest = rest.slice(progress.at);
-      heldBack(this.#partition, progress.share);
-      try {
-        await delay(retryAfter, this.#interrupted);
-      } finally {
-        heldBack(this.#partition, undefined);
-      }
+    }
+  }
+
+  /** Reports why, and the end. */
+  async #wait<Reason>(
+    ms: number,
+    of: { reason: Reason; report: (partition: number, reason: Reason | undefined) => void },
+  ): Promise<void> {
+    of.report(this.#partition, of.reason);
+    try {
+      await delay(ms, this.#interrupted);
+    } finally {
+      of.report(this.#partition, undefined);
     }
   }
 
@@ -243,7 +242,9 @@ export class NormaliserTask implements PartitionTask {
 
   /** Publishes chunks in order of position; always waits for all acknowledgements. */
   async #publish(batch: Chunk, misplaced: Misplaced): Promise<Progress> {
-    const { publisher, judgeChunk, now, published, rowBatches, contexts, names } = this.#deps;
+    const { publisher, judgeChunk, now, published, rowBatches, contexts } = this.#deps;
+    const { names, deadLetterPartitions } = this.#deps;
+    const results = { names, partition: this.#partition, deadLetterPartitions };
     const publishing = publisher.begin();
     const sent: NormalisedChunk[] = [];
     let at = 0;
@@ -261,7 +262,8 @@ export class NormaliserTask implements PartitionTask {
         }
         const to = { misplaced, placement: this.#placement, topic: names.raw };
         for (const record of forwards(chunk.records, to)) publishing.send(record);
-        for (const record of this.#outgoing(normalised, chunk.records)) publishing.send(record);
+        for (const record of recordsOf(normalised, { ...results, records: chunk.records }))
+          publishing.send(record);
         sent.push(normalised);
         at += chunk.records.length;
       }
@@ -271,33 +273,6 @@ export class NormaliserTask implements PartitionTask {
     for (const chunk of sent) published(this.#partition, chunk);
     this.#processedUntil = receivedAt(batch.records[at - 1]) ?? this.#processedUntil;
     return progress;
-  }
-
-  /** Results of partition p go to partition p of the topics, dead letters to partition p mod n. */
-  *#outgoing(
-    { rowBatches, deadLetters, verdicts }: NormalisedChunk,
-    records: readonly DecodeResult[],
-  ): Iterable<OutgoingRecord> {
-    const { names, deadLetterPartitions } = this.#deps;
-    const partition = this.#partition;
-    for (const rowBatch of rowBatches) {
-      const { value } = rowBatch;
-      const headers = tracesOf(rowBatch, records);
-      yield { topic: names.normalised, partition, key: null, value, headers };
-    }
-    for (const deadLetter of deadLetters)
-      yield deadLetterRecord(deadLetter, { topic: names.dead, partitions: deadLetterPartitions });
-    if (verdicts.length > 0) yield this.#verdictRecord(verdicts);
-  }
-
-  #verdictRecord(verdicts: readonly Verdict[]): OutgoingRecord {
-    const partition = this.#partition;
-    return {
-      topic: this.#deps.names.verdicts,
-      partition,
-      key: null,
-      value: verdictRecordCodec.encode({ partition, verdicts: [...verdicts] }),
-    };
   }
 }
 

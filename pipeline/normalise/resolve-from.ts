@@ -94,12 +94,13 @@ async function resolveAll(
 ): Promise<Resolved> {
   const resolved = await store.resolve(claims, signal);
   if (resolved.status === 'lost') return resolved;
+  // Nearly every batch: nothing is copied for it.
+  if (areFinal(resolved.resolutions))
+    return { status: 'resolved', resolutions: resolved.resolutions };
   const asked = claims.flatMap((claim, at): PackedClaim[] => {
     const answer = resolved.resolutions[at];
     return answer?.verdict === 'ask' ? [{ claim, since: answer.since, until: answer.until }] : [];
   });
-  if (asked.length === 0)
-    return { status: 'resolved', resolutions: resolved.resolutions.map(final) };
   let rows: readonly Exclude<StoredAnswer, 'ask'>[];
   try {
     rows = await store.stored(asked, signal);
@@ -117,6 +118,10 @@ async function resolveAll(
     final(one.verdict === 'ask' ? again.resolutions[next++] : one),
   );
   return { status: 'resolved', resolutions };
+}
+
+function areFinal(answers: readonly ClaimAnswer[]): answers is readonly ClaimResolution[] {
+  return answers.every(({ verdict }) => verdict !== 'ask');
 }
 
 function final(answer: ClaimAnswer | undefined): ClaimResolution {

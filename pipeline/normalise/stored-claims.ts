@@ -23,7 +23,12 @@ export function spansOf(window: { from: number; now: number }): Span[] {
   });
 }
 
-type StoredClaim = [
+/** What a claim is made of, in the order of StoredClaim. */
+export const STORED_CLAIM_COLUMNS =
+  'account_id, message_id, _dedupe_id, _epoch, _partition, _offset, _index, _acceptance, toUnixTimestamp64Milli(received_at)';
+
+/** received_at in ms since the epoch. */
+export type StoredClaim = [
   account: number,
   messageId: string,
   dedupeId: string,
@@ -115,7 +120,7 @@ export async function readStoredClaims(options: {
 }): Promise<number> {
   const { from, until } = options.span;
   const result = await options.clickhouse.query({
-    query: `SELECT account_id, message_id, _dedupe_id, _epoch, _partition, _offset, _index, _acceptance, toUnixTimestamp64Milli(received_at)
+    query: `SELECT ${STORED_CLAIM_COLUMNS}
       FROM events WHERE received_at >= fromUnixTimestamp64Milli({from: Int64}, 'UTC')${
         until === undefined
           ? ''

@@ -1,4 +1,9 @@
+import { delay } from '../../platform/backoff.ts';
+import type { Log } from '../../platform/log.ts';
 import type { LogEnds } from './log-ends.ts';
+
+/** Longest and shortest time between two looks, ms. */
+const INTERVAL_MS = { most: 30_000, least: 1000 };
 
 type Offsets = ReadonlyMap<number, number>;
 
@@ -36,6 +41,18 @@ export class StoredOffsets {
     const raw = await this.#ends.committed();
     const normalised = await this.#ends.normalised();
     if (round === this.#round) this.#next = { raw, normalised };
+  }
+
+  /** Looks again and again until the process stops. Never rejects. */
+  async follow(of: { packAfter: number; log: Log; stopping: AbortSignal }): Promise<void> {
+    const { packAfter, log, stopping } = of;
+    const every = Math.min(INTERVAL_MS.most, Math.max(INTERVAL_MS.least, packAfter / 2));
+    while (!stopping.aborted) {
+      await this.look().catch((error: unknown) =>
+        log.debug({ err: error }, 'cannot read what is stored; retrying'),
+      );
+      await delay(every, stopping).catch(() => undefined);
+    }
   }
 
   /** The log may have gone back: what was read before says nothing about it any more. */

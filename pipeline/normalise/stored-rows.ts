@@ -3,23 +3,12 @@ import { samePosition } from '../../events/claims/position-bytes.ts';
 import type { StoredAnswer } from '../../events/claims/resolution.ts';
 import type { ClaimOfEvent } from '../../events/raw/record-claims.ts';
 import { StoredRowsUnavailable, type PackedClaim } from './resolve-from.ts';
+import { STORED_CLAIM_COLUMNS, type StoredClaim } from './stored-claims.ts';
 
 /** Keys of one query. */
 const KEYS = 500;
 /** ms. A query reads rows of some accounts, received in about a sixteenth of the window. */
 const QUERY_MS = 10_000;
-
-type Row = [
-  account: number,
-  messageId: string,
-  dedupeId: string,
-  epoch: number,
-  partition: number,
-  offset: number,
-  index: number,
-  acceptance: number,
-  receivedAt: number,
-];
 
 type Answer = Exclude<StoredAnswer, 'ask'>;
 
@@ -46,7 +35,7 @@ export async function readStoredRows(
 
 function answerOf(
   { claim, since, until }: PackedClaim,
-  rows: readonly Row[],
+  rows: readonly StoredClaim[],
   dedupeTtl: number,
 ): Answer {
   const held = rows
@@ -67,7 +56,7 @@ async function query(
     dedupeTtl,
     signal,
   }: { clickhouse: ClickHouseClient; dedupeTtl: number; signal: AbortSignal },
-): Promise<Row[]> {
+): Promise<StoredClaim[]> {
   const claims = packed.map(({ claim }) => claim);
   const keys = (kind: ClaimOfEvent['kind']) =>
     claims.filter((one) => one.kind === kind).map(({ key }) => key);
@@ -79,7 +68,7 @@ async function query(
   ];
   try {
     const result = await clickhouse.query({
-      query: `SELECT account_id, message_id, _dedupe_id, _epoch, _partition, _offset, _index, _acceptance, toUnixTimestamp64Milli(received_at)
+      query: `SELECT ${STORED_CLAIM_COLUMNS}
         FROM events WHERE account_id IN {accounts:Array(UInt64)}
           AND received_at >= fromUnixTimestamp64Milli({after:Int64}, 'UTC') AND received_at <= fromUnixTimestamp64Milli({before:Int64}, 'UTC')
           AND (${of.join(' OR ')})`,
@@ -96,7 +85,7 @@ async function query(
       },
       abort_signal: AbortSignal.any([signal, AbortSignal.timeout(QUERY_MS)]),
     });
-    return await result.json<Row>();
+    return await result.json<StoredClaim>();
   } catch (error) {
     signal.throwIfAborted();
     throw new StoredRowsUnavailable(error instanceof Error ? error.message : String(error), {
@@ -107,6 +96,6 @@ async function query(
 
 const keyOf = ({ account, kind, key }: ClaimOfEvent) => `${account} ${kind} ${key}`;
 
-function keyOfRow([account, messageId, dedupeId]: Row): string {
+function keyOfRow([account, messageId, dedupeId]: StoredClaim): string {
   return dedupeId === '' ? `${account} message ${messageId}` : `${account} acceptance ${dedupeId}`;
 }

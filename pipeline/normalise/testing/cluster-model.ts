@@ -6,8 +6,6 @@ import type {
   ClaimToResolve,
   StoredAnswer,
 } from '../../../events/claims/resolution.ts';
-import { ContextReader } from '../../../events/normalise.ts';
-import { UserAgentCache } from '../../../events/user-agent.ts';
 import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
 import type { ConsumedMessage } from '../../../platform/kafka/consumer-types.ts';
 import type { OutgoingRecord } from '../../../platform/kafka/producer.ts';
@@ -20,19 +18,23 @@ import {
 import type { EventRow } from '../../../schemas/records.ts';
 import { claimsToResolve, type ClaimOfEvent } from '../../../events/raw/record-claims.ts';
 import { NAMES } from '../config.ts';
-import { ClaimsGate } from '../claims-gate.ts';
-import { Publisher } from '../publisher.ts';
-import { NormaliserTask, type NormaliserDeps } from '../partition-task.ts';
 import { decodeRecord } from '../../../events/raw/decode-record.ts';
-import { RowBatchBuilder } from '../row-batch-builder.ts';
-import { Semaphore } from '../semaphore.ts';
+
+/** A process of the group. */
+export interface Instance {
+  readonly name: string;
+  readonly isAlive: boolean;
+  sweep(): void;
+  fence(partition: number): void;
+  start(partition: number): void;
+}
 
 /**
  * An asynchronous step that the test triggers; `instance` is the process that waits for it, and a
  * kill discards it.
  */
 interface Pending {
-  instance: ProcessModel | undefined;
+  instance: Instance | undefined;
   run: () => void;
 }
 
@@ -56,7 +58,7 @@ interface Contents {
 export class ClusterModel {
   readonly topics = new Map<string, Buffer[]>();
   readonly committed = new Map<number, number>();
-  readonly owners = new Map<number, ProcessModel>();
+  readonly owners = new Map<number, Instance>();
   readonly raw: readonly (readonly ConsumedMessage[])[];
   #claims = new Map<ClaimId, HeldClaim>();
   /** Recorded ends of events.normalised, by partition. */
@@ -70,14 +72,14 @@ export class ClusterModel {
   #isLoaded = false;
   #pending: Pending[] = [];
   readonly #inFlight = new Map<string, { value: Buffer; acknowledge: () => void }[]>();
-  readonly #waitingForLoad = new Map<ProcessModel, (marker: number) => void>();
+  readonly #waitingForLoad = new Map<Instance, (marker: number) => void>();
 
   constructor(raw: readonly (readonly ConsumedMessage[])[]) {
     this.raw = raw;
   }
 
   /** Assigns the partitions to a process; the previous owners are fenced. */
-  assign(instance: ProcessModel, partitions: readonly number[]): void {
+  assign(instance: Instance, partitions: readonly number[]): void {
     for (const partition of partitions) {
       this.owners.get(partition)?.fence(partition);
       this.owners.set(partition, instance);
@@ -86,13 +88,13 @@ export class ClusterModel {
   }
 
   /** kill -9: the process takes no further step. Records it sent may be appended at any time. */
-  kill(instance: ProcessModel): void {
+  kill(instance: Instance): void {
     this.#pending = this.#pending.filter((one) => one.instance !== instance);
     this.#waitingForLoad.delete(instance);
   }
 
   /** FLUSHALL. The sweepers detect it even without traffic. */
-  flush(instances: readonly ProcessModel[]): void {
+  flush(instances: readonly Instance[]): void {
     this.#claims.clear();
     this.#packed.clear();
     this.#ends.clear();
@@ -101,7 +103,7 @@ export class ClusterModel {
   }
 
   /** A restart, or a failover to a replica: the last `lost` writes are gone. */
-  restart(instances: readonly ProcessModel[], lost: number): void {
+  restart(instances: readonly Instance[], lost: number): void {
     const kept = Math.max(0, this.#history.length - lost);
     this.#history.length = kept;
     const state = this.#history.at(-1);
@@ -111,7 +113,7 @@ export class ClusterModel {
     this.#isEmptied(instances);
   }
 
-  #isEmptied(instances: readonly ProcessModel[]): void {
+  #isEmptied(instances: readonly Instance[]): void {
     this.#isLoaded = false;
     this.#marker++;
     for (const instance of instances) this.later(instance, () => instance.sweep());
@@ -146,7 +148,7 @@ export class ClusterModel {
    * StoredOffsets and the sink, each in steps of their own: reads the committed offsets, then the
    * ends; the sink stores what is below them; then claims below the offsets are packed.
    */
-  pack(instance: ProcessModel, marker: number): void {
+  pack(instance: Instance, marker: number): void {
     this.later(instance, () => {
       const committed = new Map(this.committed);
       this.later(instance, () => {
@@ -194,12 +196,12 @@ export class ClusterModel {
     return one !== undefined;
   }
 
-  later(instance: ProcessModel | undefined, run: () => void): void {
+  later(instance: Instance | undefined, run: () => void): void {
     this.#pending.push({ instance, run });
   }
 
   send(
-    instance: ProcessModel,
+    instance: Instance,
     { topic, partition, value }: OutgoingRecord,
     acknowledge: () => void,
   ): void {
@@ -230,7 +232,7 @@ export class ClusterModel {
     return last ? { epoch: last._epoch, offset: last._offset, index: last._index } : BEFORE_FIRST;
   }
 
-  waitForLoad(instance: ProcessModel): Promise<number> {
+  waitForLoad(instance: Instance): Promise<number> {
     return new Promise((resolve) => this.#waitingForLoad.set(instance, resolve));
   }
 
@@ -254,7 +256,7 @@ export class ClusterModel {
 
   #append(
     queue: { value: Buffer; acknowledge: () => void }[],
-    { name, instance }: { name: string; instance: ProcessModel },
+    { name, instance }: { name: string; instance: Instance },
   ): void {
     const first = queue.shift();
     if (!first) return;
@@ -309,140 +311,10 @@ export class ClusterModel {
     return log.slice(end).flatMap((value) => rowBatchCodec.decode(value).rows);
   }
 
-  #resume(instances: ReadonlySet<ProcessModel>): void {
+  #resume(instances: ReadonlySet<Instance>): void {
     for (const instance of instances) {
       this.#waitingForLoad.get(instance)?.(this.#marker);
       this.#waitingForLoad.delete(instance);
     }
-  }
-}
-
-/** One process of the group, running the real normaliser task. */
-export class ProcessModel {
-  readonly name: string;
-  readonly #cluster: ClusterModel;
-  readonly #deps: NormaliserDeps;
-  readonly #gate: ClaimsGate;
-  readonly #fences = new Map<number, AbortController>();
-  readonly #batch: number;
-  #marker = -1;
-  isAlive = true;
-
-  constructor(cluster: ClusterModel, options: { name: string; batch: number }) {
-    this.#cluster = cluster;
-    this.name = options.name;
-    this.#batch = options.batch;
-    const gate = new ClaimsGate({
-      load: async () => {
-        this.#marker = await cluster.waitForLoad(this);
-      },
-      failed: () => undefined,
-    });
-    this.#gate = gate;
-    this.#deps = {
-      gate,
-      claims: {
-        resolve: (claims) => this.#resolve(claims),
-        held: (ids) =>
-          new Promise((resolve) => cluster.later(this, () => resolve(cluster.held(ids)))),
-        stored: (asked) =>
-          new Promise((resolve) => {
-            const claims = asked.map(({ claim }) => claim);
-            cluster.later(this, () => resolve(cluster.storedRows(claims)));
-          }),
-      },
-      lastPublished: (partition) =>
-        new Promise((resolve) =>
-          cluster.later(this, () => resolve(cluster.lastPublished(partition))),
-        ),
-      semaphore: new Semaphore(2),
-      publisher: new Publisher(
-        { send: (record, done) => cluster.send(this, record, () => done(undefined, 0)) },
-        100_000,
-      ),
-      rowBatches: new RowBatchBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
-      contexts: new ContextReader(new UserAgentCache(10)),
-      names: NAMES,
-      deadLetterPartitions: 1,
-      judgeChunk: () => ({ verdict: 'pass', state: { processed: 0, dead: 0 } }),
-      retryAfter: 0,
-      now: () => 0,
-      published: () => undefined,
-      retryUnconfirmed: 0,
-      unconfirmed: () => undefined,
-      heldBack: () => undefined,
-    };
-    gate.start();
-  }
-
-  kill(): void {
-    this.isAlive = false;
-    this.#cluster.kill(this);
-  }
-
-  /** Reads the ends in one step and records them in a later one. */
-  sweep(): void {
-    if (!this.#cluster.isLoadedAs(this.#marker)) this.#gate.claimsLost();
-    const ends = this.#cluster.normalisedEnds();
-    const marker = this.#marker;
-    this.#cluster.later(this, () => this.#cluster.recordEnds(marker, ends));
-    this.#cluster.pack(this, marker);
-  }
-
-  fence(partition: number): void {
-    this.#fences.get(partition)?.abort(new Error('fenced'));
-  }
-
-  start(partition: number): void {
-    const fence = new AbortController();
-    this.#fences.set(partition, fence);
-    const stopping = new AbortController().signal;
-    const committed = this.#cluster.committed.get(partition);
-    const released = () => undefined;
-    const task = new NormaliserTask({
-      partition,
-      committed,
-      deps: this.#deps,
-      fenced: fence.signal,
-      stopping,
-      released,
-    });
-    void this.#loop({ partition, task, next: committed ?? 0, fenced: fence.signal });
-  }
-
-  async #loop({
-    partition,
-    task,
-    next,
-    fenced,
-  }: {
-    partition: number;
-    task: NormaliserTask;
-    next: number;
-    fenced: AbortSignal;
-  }): Promise<void> {
-    const log = this.#cluster.raw[partition] ?? [];
-    for (let from = next; from < log.length && !fenced.aborted;) {
-      const offset = await task.process(log.slice(from, from + this.#batch));
-      if (offset === undefined) return;
-      from = offset;
-      this.#cluster.later(this, () => {
-        if (!fenced.aborted)
-          this.#cluster.committed.set(
-            partition,
-            Math.max(offset, this.#cluster.committed.get(partition) ?? 0),
-          );
-      });
-    }
-  }
-
-  /** Takes effect in Redis in one step and is answered in another. */
-  #resolve(claims: readonly ClaimToResolve[]): Promise<ResolvedClaims> {
-    return new Promise((resolve) => {
-      this.#cluster.later(this, () => {
-        const resolved = this.#cluster.resolve(this.#marker, claims);
-        this.#cluster.later(this, () => resolve(resolved));
-      });
-    });
   }
 }
