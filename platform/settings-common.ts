@@ -107,10 +107,8 @@ function shardsProblem(
   name: unknown,
   values: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const { CLICKHOUSE_URL, CLICKHOUSE_CLUSTER, CLICKHOUSE_SHARDS_TRIAL } = values;
+  const { CLICKHOUSE_URL, CLICKHOUSE_CLUSTER } = values;
   if (name === '') return undefined;
-  if (CLICKHOUSE_SHARDS_TRIAL !== true)
-    return 'several shards are refused until their tests have passed (docs/operations/shards.md); CLICKHOUSE_SHARDS_TRIAL=true is for these tests';
   if (CLICKHOUSE_CLUSTER !== '')
     return 'a shard is one server; unset CLICKHOUSE_CLUSTER, or unset this for a cluster of one shard';
   return splitHosts(String(CLICKHOUSE_URL)).length < 2
@@ -144,10 +142,6 @@ export const clickhouseSettings = defineSettings({
     }),
     problem: shardsProblem,
   },
-  CLICKHOUSE_SHARDS_TRIAL: setting.flag({
-    default: false,
-    doc: 'Start with CLICKHOUSE_SHARDS although not every test of shards has passed: for these tests, never for data that matters.',
-  }),
 });
 
 /** ClickHouse with the user that reads, for reports. */

@@ -70,5 +70,5 @@ export function ownBrokerEnv({
 export function shardsEnv({
   clickhouse_shards: shards = '',
 }: Pick<StackPlan, 'clickhouse_shards'>): Record<string, string> {
-  return shards === '' ? {} : { CLICKHOUSE_SHARDS: shards, CLICKHOUSE_SHARDS_TRIAL: 'true' };
+  return shards === '' ? {} : { CLICKHOUSE_SHARDS: shards };
 }

@@ -46,12 +46,11 @@ describe('a statement', () => {
 describe('CLICKHOUSE_SHARDS is refused', () => {
   const of = (env: NodeJS.ProcessEnv) => () =>
     parseSettings(clickhouseSettings, { CLICKHOUSE_SHARDS: 'two', ...env });
-  const trial = { CLICKHOUSE_SHARDS_TRIAL: 'true', CLICKHOUSE_URL: 'http://a:1,b:2' };
+  const two = { CLICKHOUSE_URL: 'http://a:1,b:2' };
 
-  it('without the trial, for one host, and beside CLICKHOUSE_CLUSTER', () => {
-    expect(of({ CLICKHOUSE_URL: 'http://a:1,b:2' })).toThrow(/refused until their tests/);
-    expect(of({ ...trial, CLICKHOUSE_URL: 'http://a:1' })).toThrow(/names one host/);
-    expect(of({ ...trial, CLICKHOUSE_CLUSTER: 'x' })).toThrow(/a shard is one server/);
-    expect(of(trial)().CLICKHOUSE_SHARDS).toBe('two');
+  it('for one host, and beside CLICKHOUSE_CLUSTER', () => {
+    expect(of({ CLICKHOUSE_URL: 'http://a:1' })).toThrow(/names one host/);
+    expect(of({ ...two, CLICKHOUSE_CLUSTER: 'x' })).toThrow(/a shard is one server/);
+    expect(of(two)().CLICKHOUSE_SHARDS).toBe('two');
   });
 });

@@ -16,7 +16,6 @@ export function settingsOf(shards: OwnShards, url = shards.url): ClickhouseSetti
   return parseSettings(clickhouseSettings, {
     CLICKHOUSE_URL: url,
     CLICKHOUSE_SHARDS: shards.cluster,
-    CLICKHOUSE_SHARDS_TRIAL: 'true',
   });
 }
 

@@ -63,7 +63,6 @@ export class SinkUnderTest {
       KAFKA_BROKERS: kafkaBrokers,
       CLICKHOUSE_URL: servers.warehouse.url,
       CLICKHOUSE_SHARDS: servers.warehouse.cluster,
-      CLICKHOUSE_SHARDS_TRIAL: 'true',
       DATABASE_URL: servers.postgres.url,
       CLICKHOUSE_DATABASE: 'ravand',
     };
