@@ -1,10 +1,11 @@
 /**
- * ./ravand bench growth -- [--rate 2000] [--seconds 12] [--rounds 3] [--people 50000]
+ * ./ravand bench growth -- [--rate 300] [--seconds 12] [--rounds 3] [--people 50000]
  * [--events 1000000] [--times 10]
- * CPU per event of each part of a running stack, gateway to profiles, at a fixed rate: at a base
- * size, and with ten times the people, accounts, stored events and partitions, each by itself and
- * all together. Sizes take turns, so that what disturbs one disturbs all; only partitions cannot be
- * removed again, so their rounds come last, beside the same control. Use a stack of its own: its
+ * CPU per event of each part of a running stack, gateway to profiles: at a base size, and with ten
+ * times the people, accounts, stored events, events a second and partitions, each by itself and all
+ * together. Sizes take turns, so that what disturbs one disturbs all; only partitions cannot be
+ * removed again, so their rounds come last. Partitions are added because of traffic: they are
+ * measured at the base rate too, where each has a tenth of the events that it had. Use a stack of its own: its
  * log stays grown, and rows of the rounds with more stored events are dropped at the end.
  */
 import { execFile } from 'node:child_process';
@@ -31,7 +32,7 @@ const { values } = parseLine({
   usage:
     'bench growth -- [--rate N] [--seconds N] [--rounds N] [--people N] [--events N] [--times N]',
   options: {
-    rate: { type: 'string', default: '2000' },
+    rate: { type: 'string', default: '300' },
     seconds: { type: 'string', default: '12' },
     rounds: { type: 'string', default: '3' },
     people: { type: 'string', default: '50000' },
@@ -73,6 +74,8 @@ interface Size {
   load: Load;
   /** The table with `times` as many stored events takes the place of `events` meanwhile. */
   moreStored: boolean;
+  /** Events a second. */
+  rate: number;
 }
 
 const ready = benchStack();
@@ -114,7 +117,7 @@ function body({ peopleEach }: Load): string {
 }
 
 /** CPU of each part for an event, µs. The rows that were answered 200 must be stored afterwards. */
-async function round({ name, load, moreStored }: Size): Promise<Map<string, number>> {
+async function round({ name, load, moreStored, rate }: Size): Promise<Map<string, number>> {
   if (moreStored) await client.command({ query: 'EXCHANGE TABLES events AND events_grown' });
   try {
     const since = new Date().toISOString();
@@ -230,22 +233,26 @@ try {
   const all = [base, morePeople, moreAccounts, moreOfBoth].flatMap(idsOf);
   await storeEvents(client, { table: 'events', accounts: all, events: stored });
   await storeEvents(client, { table: 'events_grown', accounts: all, events: times * stored });
+  const size: Size = { name: 'base', load: base, moreStored: false, rate };
   const measured = await measure([
-    { name: 'base', load: base, moreStored: false },
-    { name: `people × ${times}`, load: morePeople, moreStored: false },
-    { name: `accounts × ${times}`, load: moreAccounts, moreStored: false },
-    { name: `events stored × ${times}`, load: base, moreStored: true },
+    size,
+    { ...size, name: `people × ${times}`, load: morePeople },
+    { ...size, name: `accounts × ${times}`, load: moreAccounts },
+    { ...size, name: `events stored × ${times}`, moreStored: true },
+    { ...size, name: `events a second × ${times}`, rate: times * rate },
   ]);
   print(measured);
   await promisify(execFile)(join(import.meta.dirname, '../ravand'), [
     ...['log', 'grow', '--partitions', String(times * partitions)],
   ]);
+  const everything = { load: moreOfBoth, moreStored: true, rate: times * rate };
   print(
     new Map([
       ['base', measured.get('base') ?? new Map<string, number>()],
       ...(await measure([
-        { name: `partitions × ${times}`, load: base, moreStored: false },
-        { name: `all × ${times}`, load: moreOfBoth, moreStored: true },
+        { ...size, name: `partitions × ${times}` },
+        { ...size, name: `partitions and events a second × ${times}`, rate: times * rate },
+        { ...everything, name: `all × ${times}` },
       ])),
     ]),
   );

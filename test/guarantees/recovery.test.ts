@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { onAccount } from '../../platform/clickhouse/shards.ts';
 import { post } from '../support/client.ts';
 import {
   createAccount,
@@ -140,7 +141,7 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
     await ravand('start', 'postgres');
   };
   const change = (query: string) =>
-    client.command({
+    onAccount(client, account.accountId).command({
       query,
       query_params: a(),
       clickhouse_settings: { lightweight_deletes_sync: '2' },
