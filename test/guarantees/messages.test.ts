@@ -19,10 +19,10 @@ import {
 } from '../support/stack.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 
-const PEOPLE = FULL ? 50_000 : 1500;
+const PEOPLE = FULL ? 50_000 : 800;
 const KILLS = FULL ? 30 : 6;
 /** Of the sender: the campaign lasts while everything is killed. */
-const PER_SECOND = FULL ? 150 : 40;
+const PER_SECOND = FULL ? 150 : 20;
 /** Calls that one dispatcher has open at most. */
 const OPEN_CALLS = 20;
 const DISPATCHERS = 2;

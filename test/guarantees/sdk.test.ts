@@ -14,7 +14,7 @@ import { rows, sleep, type TestAccount } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
 /** Of one visitor, through everything that pages, networks and hosts do to them. */
-const EVENTS = FULL ? 5000 : 1000;
+const EVENTS = FULL ? 5000 : 400;
 const HOUR = 3_600_000;
 /** A gateway records the balance of a client once a minute. */
 const BALANCE_MS = 61_000;

@@ -7,8 +7,11 @@ import { print, printError } from '../../../cli/terminal.ts';
 import { add, failure, NONE, readLastLines, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
 
-/** The lowest priority: they mostly wait, and the tests in front have bounds in seconds. */
-const NICE = 19;
+/**
+ * Below the tests in front, whose bounds are seconds. Not the lowest: where both cores are busy all
+ * the time these get so little of them at 19 that a connection to PostgreSQL takes its 3 s.
+ */
+const NICE = 10;
 
 /** Takes from the queue, of files that share a stack, until nothing is left. */
 export async function runQueue(queue: (readonly string[])[], run: Run): Promise<Counts> {

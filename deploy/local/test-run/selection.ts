@@ -47,8 +47,12 @@ export const ALONE: readonly string[] = [
   'test/guarantees/upgrade.test.ts',
 ];
 
-/** Those of ALONE that run with --full only, or when they are named. */
+/**
+ * Those of ALONE that run with --full only, or when they are named. The guarantee of erasure
+ * rewrites topics under kills, too.
+ */
 const FULL_ONLY: readonly string[] = [
+  'test/integration/operate/rewrite-topic.test.ts',
   'test/guarantees/brokers.test.ts',
   'test/guarantees/shards.test.ts',
 ];
