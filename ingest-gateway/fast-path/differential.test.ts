@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { byteStreams, type ByteStream } from './testing/byte-streams.ts';
 import { openHost, type ComparedHost, type Outcome } from './testing/compared-hosts.ts';
 
 /** RAVAND_FUZZ_SEED and RAVAND_FUZZ_STREAMS choose the streams; a failure names both. */
 const SEED = Number(process.env['RAVAND_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const STREAMS = Number(process.env['RAVAND_FUZZ_STREAMS'] ?? 3000);
+const STREAMS = Number(process.env['RAVAND_FUZZ_STREAMS'] ?? drawnRuns(3000));
 const CONNECTIONS = 24;
 
 let fast: ComparedHost;

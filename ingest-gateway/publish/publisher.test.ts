@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LogRecord } from '../../ingest/log-record.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import { decodePayload } from '../spool/spooled-record.ts';
 import { changeVersion } from '../spool/testing/change-version.ts';
@@ -79,7 +80,7 @@ describe('the publisher', () => {
           });
         },
       ),
-      { numRuns: 40 },
+      { numRuns: drawnRuns(40) },
     );
   });
 

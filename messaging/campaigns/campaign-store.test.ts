@@ -4,6 +4,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { CampaignStore, type Change } from './campaign-store.ts';
 import type { CampaignDefinition } from './definition.ts';
 import type { CampaignState, CampaignStatus, Command } from './state.ts';
@@ -293,7 +294,7 @@ describe('what the store does', () => {
         expect(kinds.at(-1)).toBe(model.last?.kind === 'refused' ? 'refused' : 'changed');
         await rows('DELETE FROM campaign_runs');
       }),
-      { numRuns: 60 },
+      { numRuns: drawnRuns(60) },
     );
   }, 60_000);
 
@@ -345,7 +346,7 @@ describe('what the store does', () => {
         await rows('DELETE FROM campaign_runs');
         expect(stored?.status).toBe(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: drawnRuns(150) },
     );
   }, 60_000);
 });

@@ -4,6 +4,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import type { TemplateVersion } from '../templates/template.ts';
 import type { TransactionalAnswer, TransactionalPorts } from './ports.ts';
 import {
@@ -19,7 +20,7 @@ import { TransactionalSender } from './transactional-sender.ts';
 import { TransactionalStore } from './transactional-store.ts';
 
 const STALE_MS = 60_000;
-const RUNS = 300;
+const RUNS = drawnRuns(300);
 
 let postgres: MigratedDatabase;
 beforeAll(async () => {

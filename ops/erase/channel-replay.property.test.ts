@@ -10,6 +10,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { chainConsents } from '../../projections/addresses/chain-consents.ts';
 import { Registers } from '../../projections/addresses/registers.ts';
 import { suppressSoftBounces } from '../../projections/addresses/suppress-soft-bounces.ts';
@@ -127,6 +128,6 @@ it('an erasure leaves what the rewritten log leaves', async () => {
         expect({ differing, examples }).toEqual({ differing: 0, examples: [] });
       },
     ),
-    { numRuns: 60 },
+    { numRuns: drawnRuns(60) },
   );
 }, 60_000);

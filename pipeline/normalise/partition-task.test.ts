@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import { ClusterModel } from './testing/cluster-model.ts';
 import { ProcessModel } from './testing/process-model.ts';
@@ -137,7 +138,7 @@ describe('the normaliser (G2)', () => {
         for (const [partition, log] of logs.entries())
           expect(cluster.committed.get(partition) ?? 0).toBe(log.length);
       }),
-      { numRuns: 600, examples: [[DECIDED_TWICE]] },
+      { numRuns: drawnRuns(600), examples: [[DECIDED_TWICE]] },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { PlannerDatabase } from './testing/planner-database.ts';
 import { PlannerWorld, type Process } from './testing/planner-world.ts';
 
@@ -112,6 +113,6 @@ it('any interleaving of processes, deaths and expired leases plans everybody onc
         await finishWith(world, processes);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: drawnRuns(60) },
   );
 }, 240_000);

@@ -13,6 +13,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../platform/postgres/testing/migrated-database.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { channelCommandCodec } from '../../schemas/codec.ts';
 import type { ChannelCommand } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
@@ -287,7 +288,7 @@ it('addresses are those of the model after kills at any statement, in any turns 
         chained.map(({ gateway, sequence }) => `${gateway} ${sequence}`).sort(),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: drawnRuns(300) },
   );
 }, 120_000);
 

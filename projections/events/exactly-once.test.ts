@@ -3,6 +3,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it, vi } from 'vitest';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
+import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import type { DeadLetter, EventRow } from '../../schemas/records.ts';
 import { sinkMetrics } from './metrics.ts';
@@ -213,6 +214,6 @@ it('each row is stored once and each refused row is a dead letter, whatever is k
         else expect({ offset, count }).toEqual({ offset, count: 1 });
       });
     }),
-    { numRuns: Number(process.env['RUNS'] ?? 1500) },
+    { numRuns: Number(process.env['RUNS'] ?? drawnRuns(1500)) },
   );
 }, 120_000);

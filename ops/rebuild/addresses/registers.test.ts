@@ -9,6 +9,7 @@ import {
   migratedDatabase,
   type MigratedDatabase,
 } from '../../../platform/postgres/testing/migrated-database.ts';
+import { drawnRuns } from '../../../platform/testing/drawn-runs.ts';
 import { addressTask, type AddressDeps } from '../../../projections/addresses/task.ts';
 import { channelCommandCodec } from '../../../schemas/codec.ts';
 import type { ChannelCommand } from '../../../schemas/records.ts';
@@ -122,7 +123,7 @@ describe('a rebuild of addresses', () => {
           expect(found.equal).toBe(found.compared);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: drawnRuns(12) },
     );
   });
 
