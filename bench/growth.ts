@@ -5,8 +5,9 @@
  * times the people, accounts, stored events, events a second and partitions, each by itself and all
  * together. Sizes take turns, so that what disturbs one disturbs all; only partitions cannot be
  * removed again, so their rounds come last. Partitions are added because of traffic: they are
- * measured at the base rate too, where each has a tenth of the events that it had. Use a stack of its own: its
- * log stays grown, and rows of the rounds with more stored events are dropped at the end.
+ * measured at the base rate too, where each has a tenth of the events that it had. Use a stack of
+ * its own: its log stays grown, and rows of the rounds with more stored events are dropped at the
+ * end.
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

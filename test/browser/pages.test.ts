@@ -34,20 +34,17 @@ describe.each(['fa', 'en'] as const)('in %s, on an account without events', (lan
   });
   afterAll(() => opened.context.close());
 
-  it.each(inLanguage(language))(
-    '%s has no violation of axe, light and dark',
-    async (path) => {
-      const { page, complaints } = opened;
-      await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-      await page.goto(path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expect.poll(() => page.getByText(/در حال خواندن|Loading/).count()).toBe(0);
-      expect(await violations(page)).toEqual([]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await violations(page, ['color-contrast'])).toEqual([]);
-      expect(complaints.splice(0)).toEqual([]);
-    },
-  );
+  it.each(inLanguage(language))('%s has no violation of axe, light and dark', async (path) => {
+    const { page, complaints } = opened;
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await expect.poll(() => page.getByText(/در حال خواندن|Loading/).count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await violations(page, ['color-contrast'])).toEqual([]);
+    expect(complaints.splice(0)).toEqual([]);
+  });
 });
 
 describe('a viewer', () => {
