@@ -41,6 +41,7 @@ export const ALONE: readonly string[] = [
   'test/guarantees/growth.test.ts',
   'test/guarantees/messages.test.ts',
   'test/guarantees/outages.test.ts',
+  'test/guarantees/redis-fail-over.test.ts',
   'test/guarantees/shards.test.ts',
   'test/guarantees/transactional.test.ts',
   'test/guarantees/log-goes-back.test.ts',
@@ -54,6 +55,7 @@ export const ALONE: readonly string[] = [
 const FULL_ONLY: readonly string[] = [
   'test/integration/operate/rewrite-topic.test.ts',
   'test/guarantees/brokers.test.ts',
+  'test/guarantees/redis-fail-over.test.ts',
   'test/guarantees/shards.test.ts',
 ];
 
