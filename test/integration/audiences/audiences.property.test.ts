@@ -11,11 +11,12 @@ import { definition } from '../../../audiences/testing/definitions.ts';
 import { account, NOW } from './arbitraries.ts';
 import { openPeopleWarehouse, type Account, type PeopleWarehouse } from './people-warehouse.ts';
 import { onAccount } from '../../../platform/clickhouse/shards.ts';
+import { drawnRuns } from '../../../platform/testing/drawn-runs.ts';
 
 const DAY = 86_400_000;
 
 /** AUDIENCE_CASES raises the number of cases for a long run, AUDIENCE_SEED repeats one. */
-const CASES = Number(process.env['AUDIENCE_CASES'] ?? 600);
+const CASES = Number(process.env['AUDIENCE_CASES'] ?? drawnRuns(600));
 const SEED = Number(process.env['AUDIENCE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
 let warehouse: PeopleWarehouse;

@@ -23,7 +23,7 @@ import {
 import { FULL } from '../../support/stack.ts';
 import { until } from './redis-under-test.ts';
 
-const KILLS = FULL ? 12 : 1;
+const KILLS = FULL ? 12 : 2;
 /** Short, so that many claims are packed while they are still sent again. */
 const TTL = 600_000;
 const PARTITIONS = 4;
