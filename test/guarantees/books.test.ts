@@ -6,6 +6,7 @@ import { startLoad } from '../support/load.ts';
 import {
   createAccount,
   eventually,
+  FULL,
   killService,
   ravand,
   readyStack,
@@ -58,7 +59,7 @@ describe('G6: the books', () => {
     const ready = readyStack();
     const account = await createAccount('books under kills');
     const ledger = new Ledger();
-    const load = startLoad({ ready, account, ledger, people: 10, pause: 5 });
+    const load = startLoad({ ready, account, ledger, people: 10, pause: FULL ? 5 : 30 });
     for (const part of [
       'ingest-gateway',
       'normaliser',

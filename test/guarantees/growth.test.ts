@@ -126,7 +126,7 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
     const account = await createAccount('growth of a shop');
     const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
     const load = startCommerceLoad({
-      ...{ ready, account, ledger, sentEvents: sayings, people: 10, pause: 10 },
+      ...{ ready, account, ledger, sentEvents: sayings, people: 10, pause: FULL ? 10 : 40 },
     });
     return { account, ledger, sayings, stop: () => load.stop() };
   };

@@ -13,7 +13,7 @@ import {
 } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
-const KILLS = FULL ? 30 : 3;
+const KILLS = FULL ? 30 : 2;
 const PARTS = ['ingest-gateway', 'normaliser', 'events-sink'];
 
 describe('G1 and G2: an event answered 200 is stored exactly once', () => {
@@ -25,7 +25,7 @@ describe('G1 and G2: an event answered 200 is stored exactly once', () => {
     async (part) => {
       const account = await createAccount(`kill ${part}`);
       const ledger = new Ledger();
-      const load = startLoad({ ready, account, ledger, people: 12, pause: 5 });
+      const load = startLoad({ ready, account, ledger, people: 12, pause: FULL ? 5 : 30 });
       let kills = 0;
       while (kills < KILLS) {
         await sleep(300 + Math.random() * 1500);

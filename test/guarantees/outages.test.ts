@@ -19,7 +19,7 @@ describe('G1 to G4: during an outage under load, events are accepted, stored exa
   async function outage(part: string) {
     const account = await createAccount(`outage ${part}`);
     const ledger = new Ledger();
-    const load = startLoad({ ready, account, ledger, people: 10, pause: 10 });
+    const load = startLoad({ ready, account, ledger, people: 10, pause: FULL ? 10 : 40 });
     await sleep(2000);
     stopped = part;
     await ravand('stop', part);

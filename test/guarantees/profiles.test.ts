@@ -22,7 +22,7 @@ describe('G5 and G7: profiles, people and the catalogue equal their reference im
       ledger,
       sentEvents: sayings,
       people: 12,
-      pause: 5,
+      pause: FULL ? 5 : 30,
     });
     return { account, ledger, sayings, stop: () => load.stop() };
   }

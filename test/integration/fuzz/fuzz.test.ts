@@ -16,8 +16,8 @@ import { residentBytes, watchMemory } from './process-memory.ts';
 import { fuzz } from './send-inputs.ts';
 
 const SEED = Number(process.env['RAVAND_FUZZ_SEED'] ?? 20_261_121);
-const INPUTS = Number(process.env['RAVAND_FUZZ_INPUTS'] ?? (FULL ? 20_000 : 800));
-const WARM_UP = 500;
+const INPUTS = Number(process.env['RAVAND_FUZZ_INPUTS'] ?? (FULL ? 20_000 : 500));
+const WARM_UP = FULL ? 500 : 200;
 /**
  * The gateway holds at most 128 MiB of bodies (MAX_BODIES_IN_FLIGHT_BYTES), their records, and what
  * its thread makes of one of them.
