@@ -57,7 +57,7 @@ export interface ConsumerClient {
   consume(max: number, timeout: number): Promise<ConsumedMessage[]>;
   /** Undefined: the group has never committed. Rejects with KafkaError. */
   committed(partition: number): Promise<number | undefined>;
-  /** Starts fetching; undefined: from the beginning of the partition. */
+  /** Starts fetching, also what was paused; undefined: from the beginning of the partition. */
   assign(partition: number, offset: number | undefined): void;
   /** Acknowledges the rebalance with no partitions; `assign` adds each one later. */
   acceptAssignment(): void;
@@ -190,8 +190,12 @@ function clientOf(
       (await committedTo(topic, partition)) ??
       (former === undefined ? undefined : committedTo(former, partition)),
     acceptAssignment: () => consumer.incrementalAssign([]),
-    assign: (partition, offset) =>
-      consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]),
+    assign(partition, offset) {
+      consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]);
+      // librdkafka keeps a pause across revocation: a partition that was paused when it was revoked
+      // would never be fetched again by this process.
+      consumer.resume([at(partition)]);
+    },
     unassign: (partitions) =>
       consumer.incrementalUnassign(partitions.map((partition) => at(partition))),
     pause: (partition) => void consumer.pause([at(partition)]),

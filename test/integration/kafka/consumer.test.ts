@@ -12,7 +12,7 @@ import type { LogProducer } from '../../../platform/kafka/producer.ts';
 import { createLog } from '../../../platform/log.ts';
 import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
-import { eventually, readyStack } from '../../support/stack.ts';
+import { eventually, readyStack, sleep } from '../../support/stack.ts';
 import { connectTestProducer } from '../../support/producer.ts';
 
 const PARTITIONS = 4;
@@ -210,6 +210,29 @@ describe('the partition consumer', () => {
     waiting = false;
     await until('everything', () => count() >= 2000);
     expect(processed).toEqual(upTo(PARTITIONS).map(() => upTo(500)));
+  });
+
+  it('fetches a partition again that was paused when it was revoked, by the same process', async () => {
+    await publish(4000);
+    let isHeld = true;
+    const first = await start(
+      async (messages, { fenced }) => {
+        while (isHeld && !fenced.aborted) await sleep(20);
+        return fenced.aborted ? undefined : keep(messages);
+      },
+      { batch: { records: 10, bytes: 1_000_000, linger: 0 }, drain: 100 },
+    );
+    // Every buffer is full, so every partition is paused.
+    await until('its partitions', () => first.consumer.partitions().length === PARTITIONS);
+    await sleep(2000);
+    const second = await start(keep);
+    await until('partitions at the second', () => second.consumer.partitions().length === 2);
+    isHeld = false;
+    await second.consumer.close();
+    await until('its partitions again', () => first.consumer.partitions().length === PARTITIONS);
+    await publish(400);
+    const offsets = () => processed.map((found) => new Set(found).size);
+    await until('all records', () => offsets().every((found) => found === 1100));
   });
 
   it('crashes on an unexpected error, and the offset does not advance', async () => {
