@@ -7,7 +7,7 @@ import { openClickhouse } from '../support/stack-clients.ts';
 import { verifyCommerce, type CommerceTraffic } from '../support/verify-commerce.ts';
 
 const KILLS = FULL ? 30 : 3;
-const REBALANCES = FULL ? 20 : 1;
+const REBALANCES = FULL ? 20 : 2;
 
 describe('G5 and G7: profiles, people and the catalogue equal their reference implementations', () => {
   const ready = readyStack();

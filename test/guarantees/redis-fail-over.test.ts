@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  startRedisCluster,
-  startRedisSentinel,
-  type FailOverRedis,
-} from '../support/connections/redis-fail-over.ts';
+import { FAIL_OVER_KINDS, type FailOverRedis } from '../support/connections/redis-fail-over.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startTraffic, type Envelope } from '../support/load.ts';
@@ -16,11 +12,6 @@ const KILLS = FULL ? 12 : 2;
 const PEOPLE = 8;
 /** Resent ids are among as many that were sent last. */
 const RECENT = 400;
-
-const KINDS = [
-  ['a Redis Cluster of six processes', startRedisCluster],
-  ['a master, a replica and three Sentinels', startRedisSentinel],
-] as const;
 
 /**
  * Each replica that takes over lacks the last writes (FailOverRedis). A gateway and two normalisers
@@ -35,7 +26,7 @@ describe('G2: a master of Redis that is killed under load loses and doubles no e
     await ravand('stop', 'normaliser');
   });
 
-  it.each(KINDS)(
+  it.each(FAIL_OVER_KINDS)(
     `${KILLS} kills with -9 of a master of %s`,
     async (kind, start) => {
       const servers = await start();

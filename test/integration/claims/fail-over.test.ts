@@ -15,11 +15,7 @@ import { connectClaims } from '../../../platform/claims/connect.ts';
 import { Sweeper } from '../../../platform/claims/sweeper.ts';
 import { redisSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
-import {
-  startRedisCluster,
-  startRedisSentinel,
-  type FailOverRedis,
-} from '../../support/connections/redis-fail-over.ts';
+import { FAIL_OVER_KINDS, type FailOverRedis } from '../../support/connections/redis-fail-over.ts';
 import { FULL } from '../../support/stack.ts';
 import { until } from './redis-under-test.ts';
 
@@ -32,11 +28,6 @@ const PEOPLE = 6;
 const RECENT = 400;
 const BATCH = 50;
 const scope = claimScope(1, 'message');
-
-const KINDS = [
-  ['a Redis Cluster of six processes', startRedisCluster],
-  ['a master, a replica and three Sentinels', startRedisSentinel],
-] as const;
 
 /** The logs of Kafka, in memory. */
 class Logs {
@@ -181,7 +172,7 @@ class Normaliser {
   }
 }
 
-it.each(KINDS)(
+it.each(FAIL_OVER_KINDS)(
   `the claims of %s are exact through ${KILLS} kills with -9 of a master under load`,
   async (kind, start) => {
     const servers = await start();

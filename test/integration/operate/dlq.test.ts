@@ -274,48 +274,37 @@ describe('dead letters of the sink', () => {
     expect(await profileOf(account)).toEqual({ orders: 1 });
   });
 
-  // By default replay/verdicts.test.ts covers it.
-  it.runIf(FULL)(
-    'are left to a redrive by a replay, which adds nothing of them and leaves the books as they are',
-    async () => {
-      const account = await createAccount('dlq of the sink, replayed');
-      const event = `refused_${randomUUID().replaceAll('-', '')}`;
-      const id = randomUUID();
-      let group: string | undefined;
-      await withRefusedEvent(event, async () => {
-        await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, {
-          event,
-          user_id: 'u',
-          message_id: id,
-        });
-        await balanced(account, 0, 1);
-        group = (await groups()).find(
-          ({ stage, states }) => stage === 'project' && states.dead > 0,
-        )?.group;
-        expect(group).toBeDefined();
+  it('are left to a redrive by a replay, which adds nothing of them and leaves the books as they are', async () => {
+    const account = await createAccount('dlq of the sink, replayed');
+    const event = `refused_${randomUUID().replaceAll('-', '')}`;
+    const id = randomUUID();
+    let group: string | undefined;
+    await withRefusedEvent(event, async () => {
+      await post(`${readyStack().ingest_url}/v1/track`, account.writeKey, {
+        event,
+        user_id: 'u',
+        message_id: id,
       });
-      const replay = async () =>
-        JSON.parse(
-          await ravand(
-            ...[
-              'replay',
-              '--topic',
-              'events.raw',
-              '--account',
-              String(account.accountId),
-              '--json',
-            ],
-          ),
-        ) as { counts: Record<string, number> };
-      expect((await replay()).counts).toMatchObject({ new: 0, dead: 1 });
-      expect(await storedIds(account)).toEqual([]);
-      expect(await booksOf(account.accountId)).toMatchObject({ stored: 0, dead: 1 });
-      expect(await redrive(group ?? '')).toMatchObject({ letters: 1, events: 1 });
-      expect(await balanced(account, 1, 0)).toMatchObject({ received: 1, published: 1 });
-      expect((await replay()).counts).toMatchObject({ new: 0, dead: 0, stored: 1 });
-      expect(await storedIds(account)).toEqual([id]);
-    },
-  );
+      await balanced(account, 0, 1);
+      group = (await groups()).find(
+        ({ stage, states }) => stage === 'project' && states.dead > 0,
+      )?.group;
+      expect(group).toBeDefined();
+    });
+    const replay = async () =>
+      JSON.parse(
+        await ravand(
+          ...['replay', '--topic', 'events.raw', '--account', String(account.accountId), '--json'],
+        ),
+      ) as { counts: Record<string, number> };
+    expect((await replay()).counts).toMatchObject({ new: 0, dead: 1 });
+    expect(await storedIds(account)).toEqual([]);
+    expect(await booksOf(account.accountId)).toMatchObject({ stored: 0, dead: 1 });
+    expect(await redrive(group ?? '')).toMatchObject({ letters: 1, events: 1 });
+    expect(await balanced(account, 1, 0)).toMatchObject({ received: 1, published: 1 });
+    expect((await replay()).counts).toMatchObject({ new: 0, dead: 0, stored: 1 });
+    expect(await storedIds(account)).toEqual([id]);
+  });
 });
 
 /** The row of the first item of the record at its original position, and its entry in the books. */

@@ -158,7 +158,7 @@ export async function startRedisCluster(): Promise<FailOverRedis> {
 }
 
 /** A master, a replica, and three Sentinels that watch them. */
-export async function startRedisSentinel(): Promise<FailOverRedis> {
+async function startRedisSentinel(): Promise<FailOverRedis> {
   const servers = new Servers();
   const { server: master } = await servers.start((port) => ({ ...SERVER, port }));
   const { admin: replica } = await servers.start((port) => ({
@@ -205,3 +205,9 @@ export async function startRedisSentinel(): Promise<FailOverRedis> {
     stop: () => servers.stop(),
   };
 }
+
+/** The kinds of servers that fail over, by name. */
+export const FAIL_OVER_KINDS = [
+  ['a Redis Cluster of six processes', startRedisCluster],
+  ['a master, a replica and three Sentinels', startRedisSentinel],
+] as const;
