@@ -74,6 +74,9 @@ const SWEEP = `DELETE FROM transactional_messages WHERE (account_id, idempotency
     WHERE reserved_at < clock_timestamp() - $1 * interval '1 millisecond' AND coalesce(finished_at, '-infinity') < clock_timestamp() - $1 * interval '1 millisecond'
     ORDER BY reserved_at LIMIT $2 FOR UPDATE SKIP LOCKED)`;
 
+/** Between the beginnings of two statements that store results, ms: calls of a group end apart. */
+const RESULTS_MS = 20;
+
 interface Row {
   at: number;
   /** By what a former holder opened it; null: not reserved. */
@@ -102,7 +105,10 @@ export class TransactionalStore {
     this.#opening = new GroupedCalls({ run: (all) => openAll(database, all) });
     this.#unopening = new GroupedCalls({ run: (all) => unopenAll(database, all) });
     this.#releasing = new GroupedCalls({ run: (all) => releaseAll(database, all, times) });
-    this.#completing = new GroupedCalls({ run: (all) => completeMessages(database, all) });
+    this.#completing = new GroupedCalls({
+      run: (all) => completeMessages(database, all),
+      intervalMs: RESULTS_MS,
+    });
   }
 
   /**
