@@ -1,5 +1,6 @@
 import { transactionalMessageId } from '../../events/messages/message-id.ts';
 import { backoffDelay } from '../../platform/backoff.ts';
+import { withTimeLimit } from '../../platform/deadline.ts';
 import { decideSend } from '../delivery/decide-send.ts';
 import { deliver, type Delivery } from '../delivery/deliver.ts';
 import type { Prepared } from '../delivery/prepare-messages.ts';
@@ -217,8 +218,9 @@ export class MessageAttempts {
     const { now, reports } = this.#ports;
     const { accountId, channel, userId } = this.#request;
     const calledAt = now();
-    const signal = AbortSignal.timeout(Math.max(1, LIMIT_MS - (calledAt - this.#began)));
-    const delivering = deliver(sender.provider, prepared.messages, { signal });
+    const delivering = withTimeLimit(LIMIT_MS - (calledAt - this.#began), (signal) =>
+      deliver(sender.provider, prepared.messages, { signal }),
+    );
     const delivery = await timed(this.#ports, 'call', delivering);
     this.#attempts += delivery.calls;
     this.#called = of(ready);

@@ -75,7 +75,7 @@ const SWEEP = `DELETE FROM transactional_messages WHERE (account_id, idempotency
     ORDER BY reserved_at LIMIT $2 FOR UPDATE SKIP LOCKED)`;
 
 /** Between the beginnings of two statements that store results, ms: calls of a group end apart. */
-const RESULTS_MS = 20;
+const RESULTS_MS = 10;
 
 interface Row {
   at: number;

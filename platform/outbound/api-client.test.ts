@@ -56,6 +56,29 @@ describe('a request to an API', () => {
     expect(received).toMatchObject([{ method: 'POST', body: '{"متن":1}' }]);
   });
 
+  test('of a group of 60 goes over the connections of the group before it', async () => {
+    const connections = new Set<unknown>();
+    const waiting: ServerResponse[] = [];
+    const { port } = await receiver((request, response) => {
+      connections.add(request.socket);
+      waiting.push(response);
+      // All answers come at once, so that no connection idles until it is closed.
+      if (waiting.length === 60) for (const one of waiting.splice(0)) one.end('{}');
+    });
+    const client = apiClient();
+    const group = () =>
+      Promise.all(
+        Array.from({ length: 60 }, () =>
+          client.post({
+            ...{ url: `http://api.example:${port}/`, headers: {}, body: '{}', timeout: 20_000 },
+          }),
+        ),
+      );
+    const results = [...(await group()), ...(await group())];
+    expect(results.filter(({ kind }) => kind !== 'answered')).toEqual([]);
+    expect(connections.size).toBe(60);
+  });
+
   test('keeps the first 64 KiB of an answer', async () => {
     const { port } = await receiver((_, response) => response.end('x'.repeat(1_000_000)));
     const result = await call(port);

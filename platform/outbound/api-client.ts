@@ -26,6 +26,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Servers close idle connections after 5 s and more: a request into a closed one would be lost. */
 const KEPT_MS = 2000;
+/** As many as may be in use: messages go out in groups, which reuse the connections of the last. */
+const KEPT_COUNT = 64;
 
 /**
  * HTTP to the APIs of providers, at URLs that an account may have entered: with the address guard,
@@ -38,7 +40,7 @@ export class ApiClient {
 
   constructor(guard: OutboundGuard) {
     this.#guard = guard;
-    this.#agents = guardedAgents({ ...guard, keptFor: KEPT_MS });
+    this.#agents = guardedAgents({ ...guard, keptFor: KEPT_MS, keptCount: KEPT_COUNT });
   }
 
   /** Never rejects. Messages name neither the path nor the query: they may hold credentials. */

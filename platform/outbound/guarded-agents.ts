@@ -44,6 +44,8 @@ export function guardedAgents(
   options: OutboundGuard & {
     /** How long a connection without requests is kept, ms. */
     keptFor?: number;
+    /** Connections without requests that are kept of a host; 16 by default. */
+    keptCount?: number;
   },
 ): Agents {
   const guarded = <T extends ConnectionOptions>(
@@ -77,7 +79,11 @@ export function guardedAgents(
     'http:': new GuardedHttpAgent(settings),
     'https:': new GuardedHttpsAgent(settings),
   });
-  const kept = agents({ ...KEEP, timeout: options.keptFor ?? KEEP.timeout });
+  const kept = agents({
+    ...KEEP,
+    timeout: options.keptFor ?? KEEP.timeout,
+    maxFreeSockets: options.keptCount ?? KEEP.maxFreeSockets,
+  });
   const fresh = agents({ keepAlive: false });
   return {
     kept,
