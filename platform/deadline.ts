@@ -36,9 +36,10 @@ export async function withTimeLimit<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
+  const allowed = Math.max(1, ms);
   const timer = setTimeout(
-    () => controller.abort(new DOMException(`it took longer than ${ms} ms`, 'TimeoutError')),
-    Math.max(1, ms),
+    () => controller.abort(new DOMException(`it took longer than ${allowed} ms`, 'TimeoutError')),
+    allowed,
   );
   try {
     return await work(controller.signal);
