@@ -2,7 +2,7 @@ import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, findCommand, type CommandContext } from '../../cli/command.ts';
 import { print, printError } from '../../cli/terminal.ts';
 import { createLog } from '../../platform/log.ts';
-import { connectPostgres } from '../../platform/postgres/pool.ts';
+import { COMMAND_CONNECT_MS, connectPostgres } from '../../platform/postgres/pool.ts';
 import { kafkaSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { accountCreate, accountSet } from './accounts.ts';
@@ -116,6 +116,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       log: createLog({ part: 'admin', level: 'error' }),
       name: 'ravand-admin',
       max: 1,
+      connectTimeout: COMMAND_CONNECT_MS,
     });
     try {
       print(JSON.stringify(await command.run(line, { database, kafka, env })));

@@ -5,7 +5,11 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { withDeadline } from '../../platform/deadline.ts';
 import { kafkajsConnection } from '../../platform/kafka/connection.ts';
 import { createLog } from '../../platform/log.ts';
-import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
+import {
+  COMMAND_CONNECT_MS,
+  connectPostgres,
+  type Database,
+} from '../../platform/postgres/pool.ts';
 import { CommandError, type CommandContext } from '../../cli/command.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 
@@ -43,6 +47,7 @@ export async function withConnections<T>(
     log,
     name: 'ravand-operate',
     max: 2,
+    connectTimeout: COMMAND_CONNECT_MS,
   });
   try {
     const stopped = new Promise<never>((_, reject) =>

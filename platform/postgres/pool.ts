@@ -5,6 +5,9 @@ import { connectionOf } from './database-url.ts';
 
 export type Database = pg.Pool;
 
+/** `connectTimeout` of a command that changes something, ms. */
+export const COMMAND_CONNECT_MS = 20_000;
+
 /**
  * A small pool. The embedded default is PGlite behind a socket, where all clients share one
  * session: therefore each statement is atomic, without advisory locks, LISTEN, named prepared
@@ -21,6 +24,11 @@ export function connectPostgres(options: {
   size?: number;
   /** How long a statement may take, ms; 0: as long as it takes. 10 s by default. */
   queryTimeout?: number;
+  /**
+   * How long a connection may take to open, ms. 3 s by default: a service answers 503 instead of
+   * waiting. What a person started waits longer for a busy server (COMMAND_CONNECT_MS).
+   */
+  connectTimeout?: number;
 }): Database {
   // Commands read the URL from the stack's files, not as a setting.
   rememberSecret(options.url);
@@ -28,7 +36,7 @@ export function connectPostgres(options: {
     ...connectionOf(options.url),
     application_name: options.name,
     max: options.size || (options.max ?? 2),
-    connectionTimeoutMillis: 3000,
+    connectionTimeoutMillis: options.connectTimeout ?? 3000,
     idleTimeoutMillis: 30_000,
     query_timeout: options.queryTimeout ?? 10_000,
   });

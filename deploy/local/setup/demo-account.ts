@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DemoKeys } from '../../../cli/stack/ready.ts';
 import { seedDemo } from '../../../ops/admin/seed-demo.ts';
 import { createLog } from '../../../platform/log.ts';
-import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import { COMMAND_CONNECT_MS, connectPostgres } from '../../../platform/postgres/pool.ts';
 import { sealingSettings } from '../../../platform/sealing-settings.ts';
 import { formatAddress } from '../../../platform/setting-kinds.ts';
 import { postgresSettings } from '../../../platform/settings-common.ts';
@@ -22,6 +22,7 @@ const database = connectPostgres({
   log: createLog({ part: 'demo-account', level: 'info' }),
   name: 'ravand-demo',
   max: 1,
+  connectTimeout: COMMAND_CONNECT_MS,
 });
 try {
   const kept = readJsonFile<DemoKeys>(home.demoFile);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createLog } from '../../../platform/log.ts';
 import { migratePostgres } from '../../../platform/postgres/migrate.ts';
-import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import { COMMAND_CONNECT_MS, connectPostgres } from '../../../platform/postgres/pool.ts';
 import { postgresSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 
@@ -11,6 +11,7 @@ const database = connectPostgres({
   ...{ url: settings.DATABASE_URL, log, name: 'ravand-migrate' },
   // A migration may read a year of history.
   queryTimeout: 0,
+  connectTimeout: COMMAND_CONNECT_MS,
 });
 try {
   const ran = await migratePostgres(

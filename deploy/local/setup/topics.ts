@@ -1,7 +1,7 @@
 import { topicEnds, withKafkaAdmin } from '../../../platform/kafka/admin.ts';
 import { createLog } from '../../../platform/log.ts';
 import { readLayout, recordedLayout } from '../../../platform/log/layout.ts';
-import { connectPostgres } from '../../../platform/postgres/pool.ts';
+import { COMMAND_CONNECT_MS, connectPostgres } from '../../../platform/postgres/pool.ts';
 import {
   kafkaSettings,
   postgresSettings,
@@ -22,6 +22,7 @@ const database = connectPostgres({
   log,
   name: 'ravand-topics',
   max: 1,
+  connectTimeout: COMMAND_CONNECT_MS,
 });
 try {
   const layout = await readLayout(database);
