@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { isProfileColumn, PROFILE_COLUMNS } from '../../events/traits.ts';
 import { unsignedLength, writeUnsigned } from '../../schemas/varint.ts';
+import { FEW_ROWS } from '../../platform/clickhouse/few-rows.ts';
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import type { StoredProfile } from './merge-profiles.ts';
 
@@ -85,9 +86,7 @@ export async function readProfiles(
       use_query_cache: 0,
       // Of conditions that nobody asks for again: a sixth of the statement.
       use_query_condition_cache: 0,
-      // Few rows are read faster without handing them to other threads.
-      local_filesystem_read_method: 'pread',
-      load_marks_asynchronously: 0,
+      ...FEW_ROWS,
     },
   });
   for await (const rows of answer.stream<Row>())

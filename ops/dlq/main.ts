@@ -1,5 +1,9 @@
 import { recordAudit } from '../../platform/audit.ts';
-import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
+import {
+  COMMAND_CONNECT_MS,
+  connectPostgres,
+  type Database,
+} from '../../platform/postgres/pool.ts';
 import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
@@ -53,8 +57,7 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const database = connectPostgres({
     url: operator.settings.DATABASE_URL,
     log: operator.log,
-    name: 'ravand-dlq',
-    max: 2,
+    ...{ name: 'ravand-dlq', max: 2, connectTimeout: COMMAND_CONNECT_MS },
   });
   const reader = new RangeReader({
     settings: operator.settings,

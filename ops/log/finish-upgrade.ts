@@ -12,7 +12,11 @@ import {
   WRITTEN_POLL_MS,
   type WrittenSubject,
 } from '../../platform/log/written-schemas.ts';
-import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
+import {
+  COMMAND_CONNECT_MS,
+  connectPostgres,
+  type Database,
+} from '../../platform/postgres/pool.ts';
 import { columnsOf } from '../../projections/events/insert-batch.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { CONSUMER_GROUPS, GROUP, TOPIC } from '../../schemas/topology.ts';
@@ -43,7 +47,9 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
   const operator = operatorContext(context);
   const { settings, log } = operator;
   const name = 'ravand-finish-upgrade';
-  const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 1 });
+  const database = connectPostgres({
+    ...{ url: settings.DATABASE_URL, log, name, max: 1, connectTimeout: COMMAND_CONNECT_MS },
+  });
   try {
     const isDryRun = values['dry-run'] === true;
     const {

@@ -2,7 +2,11 @@ import { parseLine } from '../../cli/arguments.ts';
 import { CommandError, UsageError, type CommandContext } from '../../cli/command.ts';
 import { print } from '../../cli/terminal.ts';
 import { connectClickhouse } from '../../platform/clickhouse/client.ts';
-import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
+import {
+  COMMAND_CONNECT_MS,
+  connectPostgres,
+  type Database,
+} from '../../platform/postgres/pool.ts';
 import { idOption, requireAccount } from '../admin/command.ts';
 import { operatorContext, type OperatorContext } from '../operator-context.ts';
 import { decide, type Decided } from './change-person.ts';
@@ -36,7 +40,9 @@ export async function run(args: string[], context: CommandContext): Promise<numb
   const operator = operatorContext(context);
   const { settings, log } = operator;
   const name = 'ravand-person';
-  const database = connectPostgres({ url: settings.DATABASE_URL, log, name, max: 2 });
+  const database = connectPostgres({
+    ...{ url: settings.DATABASE_URL, log, name, max: 2, connectTimeout: COMMAND_CONNECT_MS },
+  });
   const person: PersonContext = { operator, database, accountId, json: values.json === true };
   const reason = (values.reason ?? '').trim();
   if (reason.length > 500) throw new UsageError('--reason is longer than 500 characters');

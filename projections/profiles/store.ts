@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { profileKey, type Profile } from './profile.ts';
 import { COLUMNS, readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
+import { FEW_ROWS } from '../../platform/clickhouse/few-rows.ts';
 import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
 export interface ProfileId {
@@ -52,9 +53,7 @@ const LOAD_SETTINGS: ClickHouseSettings = {
   // It would remember each granule of each query, and no query comes twice.
   use_query_condition_cache: 0,
   preferred_optimize_projection_name: 'states',
-  // Handing each granule to another thread costs more than reading it: a tenth of a load.
-  local_filesystem_read_method: 'pread',
-  load_marks_asynchronously: 0,
+  ...FEW_ROWS,
 };
 
 export function clickhouseProfiles(options: {

@@ -6,7 +6,11 @@ import { topicEnds } from '../../../platform/kafka/admin.ts';
 import { readRange } from '../../../platform/kafka/read-range.ts';
 import { ErasureView } from '../../../platform/log/erasures.ts';
 import { readEpochs } from '../../../platform/log/epochs.ts';
-import { connectPostgres, type Database } from '../../../platform/postgres/pool.ts';
+import {
+  COMMAND_CONNECT_MS,
+  connectPostgres,
+  type Database,
+} from '../../../platform/postgres/pool.ts';
 import { GROUP, TOPIC } from '../../../schemas/topology.ts';
 import { withStopSignal } from '../../graceful-stop.ts';
 import { withConnections, type Connections } from '../../jobs/connections.ts';
@@ -67,6 +71,7 @@ export async function runAddresses(args: string[], context: CommandContext): Pro
       const database = connectPostgres({
         ...{ url: connections.settings.DATABASE_URL, log: connections.log },
         ...{ name: 'ravand-rebuild', max: 1, queryTimeout: STATEMENT_MS },
+        connectTimeout: COMMAND_CONNECT_MS,
       });
       try {
         const servers: Servers = { ...connections, database, ledger: connections.database };
