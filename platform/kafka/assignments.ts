@@ -113,6 +113,17 @@ export class Assignments {
     await this.#release(partitions);
   }
 
+  /** The client has failed for good: another one gets the partitions. */
+  async abandon(): Promise<void> {
+    try {
+      await this.#release(this.partitions());
+    } catch (error) {
+      if (!(error instanceof KafkaError)) throw error;
+    }
+    // The outcome of a commit of that client would be waited for.
+    this.#committer.complete(undefined);
+  }
+
   /** The log under these partitions may be another one: compares it and starts them again. */
   async reopen(partitions: readonly number[]): Promise<void> {
     const open = partitions.filter((partition) => this.#read.has(partition));

@@ -59,7 +59,10 @@ export interface ConsumerClient {
   committed(partition: number): Promise<number | undefined>;
   /** Starts fetching, also what was paused; undefined: from the beginning of the partition. */
   assign(partition: number, offset: number | undefined): void;
-  /** Acknowledges the rebalance with no partitions; `assign` adds each one later. */
+  /**
+   * Acknowledges the rebalance with no partitions; `assign` adds each one later. All three throw
+   * KafkaErrors.
+   */
   acceptAssignment(): void;
   unassign(partitions: readonly number[]): void;
   pause(partition: number): void;
@@ -154,6 +157,15 @@ async function connectOnce(options: ConsumerClientOptions): Promise<ConsumerClie
   return clientOf(consumer, { topic, former: formerTopic(options.topic) });
 }
 
+/** Errors of calls that answer at once are KafkaErrors, too. */
+function throwing(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    throw new KafkaError(error as kafka.LibrdKafkaError);
+  }
+}
+
 function clientOf(
   consumer: kafka.KafkaConsumer,
   { topic, former }: { topic: string; former: string | undefined },
@@ -189,15 +201,16 @@ function clientOf(
     committed: async (partition) =>
       (await committedTo(topic, partition)) ??
       (former === undefined ? undefined : committedTo(former, partition)),
-    acceptAssignment: () => consumer.incrementalAssign([]),
-    assign(partition, offset) {
-      consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]);
-      // librdkafka keeps a pause across revocation: a partition that was paused when it was revoked
-      // would never be fetched again by this process.
-      consumer.resume([at(partition)]);
-    },
+    acceptAssignment: () => throwing(() => consumer.incrementalAssign([])),
+    assign: (partition, offset) =>
+      throwing(() => {
+        consumer.incrementalAssign([at(partition, offset ?? OFFSET_BEGINNING)]);
+        // librdkafka keeps a pause across revocation: a partition that was paused when it was
+        // revoked would never be fetched again by this process.
+        consumer.resume([at(partition)]);
+      }),
     unassign: (partitions) =>
-      consumer.incrementalUnassign(partitions.map((partition) => at(partition))),
+      throwing(() => consumer.incrementalUnassign(partitions.map((partition) => at(partition)))),
     pause: (partition) => void consumer.pause([at(partition)]),
     resume: (partition) => void consumer.resume([at(partition)]),
     commit: (offsets) =>

@@ -2,9 +2,10 @@ import { delay } from '../backoff.ts';
 import { FollowedErasures, isPersonal } from '../log/erasures.ts';
 import { withDeadline } from '../deadline.ts';
 import { Assignments } from './assignments.ts';
-import { connectConsumer } from './consumer-client.ts';
+import { connectConsumer, type KafkaError } from './consumer-client.ts';
 import { ConsumeLoop } from './consume-loop.ts';
 import type { PartitionConsumerOptions, PartitionLag } from './consumer-types.ts';
+import { isMembershipOver, keepMembership } from './keep-membership.ts';
 import { LogGuard } from './log-guard.ts';
 import { LogProbe } from './log-probe.ts';
 
@@ -24,19 +25,27 @@ export interface PartitionConsumer {
 
 /** How often an idle partition is compared with the end of the log, ms. */
 const STALL_CHECK_MS = 10_000;
+/** How long a client may take to leave its group, ms. */
+const CLOSE_MS = 5000;
 
 /**
  * Joins the group and processes the assigned partitions until it is closed. Resolves at once; an
  * unreachable Kafka is retried with backoff. A rebalance drains (bounded), fences and releases
- * only the revoked partitions; the others continue.
+ * only the revoked partitions; the others continue. A membership that Kafka ends is followed by
+ * another one (keep-membership.ts).
  */
 export function startPartitionConsumer(
   options: PartitionConsumerOptions,
 ): Promise<PartitionConsumer> {
-  const { log, topic } = options;
+  const { log, topic, groupId, instanceId = '' } = options;
   const closing = new AbortController();
   const crash = (error: unknown) => {
     if (!closing.signal.aborted) options.crash(error);
+  };
+  let endMembership: (error: KafkaError) => void = () => undefined;
+  const failed = (error: unknown) => {
+    if (isMembershipOver(error)) endMembership(error);
+    else crash(error);
   };
   const erasures =
     options.evidence && isPersonal(topic)
@@ -46,7 +55,7 @@ export function startPartitionConsumer(
       : undefined;
   const assignments = new Assignments({
     ...options,
-    crash,
+    crash: failed,
     read: erasures?.read,
     assigned: async (partition, committed, fenced) => {
       await erasures?.refresh(fenced);
@@ -56,29 +65,37 @@ export function startPartitionConsumer(
   void erasures?.follow();
   let loop: ConsumeLoop | undefined;
   let rebalances: Promise<void> = Promise.resolve();
-  const inTurn = (work: () => Promise<void> | void) => {
-    rebalances = rebalances.then(work).catch(crash);
+  const inTurn = (work: () => Promise<void> | void): Promise<void> => {
+    rebalances = rebalances.then(work).catch(failed);
+    return rebalances;
   };
 
   const probe = new LogProbe(options.settings);
-  const reopen = (partitions: readonly number[]) => inTurn(() => assignments.reopen(partitions));
+  const reopen = (partitions: readonly number[]) =>
+    void inTurn(() => assignments.reopen(partitions));
   const { evidence } = options;
   if (evidence)
     assignments.guard = new LogGuard({
       ...{ database: evidence.database, writes: evidence.writes, probe, log, topic },
-      ...{ reader: options.groupId, closing: closing.signal },
+      ...{ reader: groupId, closing: closing.signal },
       onContradiction: (partition) => reopen([partition]),
     });
 
-  const run = async () => {
+  const membership = async () => {
+    const over = new AbortController();
+    const { signal } = over;
     const client = await connectConsumer(
       {
-        ...options,
-        instanceId: options.instanceId ?? '',
+        ...{ ...options, instanceId },
         maxWaitMs: Math.max(options.batch.linger, options.batch.interval ?? 0),
-        onAssign: (partitions) => inTurn(() => assignments.assign(partitions)),
-        onRevoke: (partitions) => inTurn(() => assignments.revoke(partitions)),
-        onCommit: (error) => assignments.committed(error),
+        onAssign: (partitions) =>
+          void inTurn(() => (signal.aborted ? undefined : assignments.assign(partitions))),
+        // A client that is closed waits for the answer.
+        onRevoke: (partitions) =>
+          void inTurn(() =>
+            signal.aborted ? client.unassign([]) : assignments.revoke(partitions),
+          ),
+        onCommit: (error) => (signal.aborted ? undefined : assignments.committed(error)),
         onSuspicion() {
           assignments.guard?.suspect();
           loop?.suspect();
@@ -86,18 +103,31 @@ export function startPartitionConsumer(
       },
       closing.signal,
     );
-    log.info({ topic, group: options.groupId }, 'connected to Kafka');
+    log.info({ topic, group: groupId }, 'connected to Kafka');
     assignments.client = client;
     loop = new ConsumeLoop({
       client,
       log,
-      closing: closing.signal,
+      closing: AbortSignal.any([closing.signal, signal]),
       linger: options.batch.linger,
       deliver: (messages) => assignments.deliver(messages),
       onNotInLog: () => reopen(assignments.partitions()),
     });
-    void watchForStalls();
-    await loop.run();
+    const ended = new Promise<never>((_, reject) => {
+      endMembership = reject;
+    });
+    const reading = loop.run();
+    try {
+      await Promise.race([reading, ended]);
+    } catch (error) {
+      if (!isMembershipOver(error)) throw error;
+      over.abort();
+      loop = undefined;
+      await reading.catch(() => undefined);
+      await inTurn(() => assignments.abandon());
+      await client.close(CLOSE_MS);
+      throw error;
+    }
   };
   const watchForStalls = async () => {
     for (;;) {
@@ -111,7 +141,11 @@ export function startPartitionConsumer(
       }
     }
   };
-  const running = run().catch(crash);
+  void watchForStalls();
+  const running = keepMembership(
+    { log, topic, groupId, instanceId, closing: closing.signal },
+    membership,
+  ).catch(crash);
 
   return Promise.resolve({
     partitions: () => assignments.partitions(),
@@ -134,7 +168,7 @@ export function startPartitionConsumer(
       closing.abort(new Error('closing'));
       await withDeadline({ ms: 6000, waitingFor: 'the consume loop' }, running);
       await probe.close();
-      await assignments.client?.close(5000);
+      await assignments.client?.close(CLOSE_MS);
     },
   });
 }

@@ -163,7 +163,7 @@ describe('a campaign while everything is killed (ARCHITECTURE.md, M2, M3, M5 and
       const { stats } = await campaign.until(
         'everybody to have an outcome',
         ({ status }) => status === 'sent',
-        FULL ? 1_800_000 : 150_000,
+        FULL ? 1_800_000 : 240_000,
       );
       const seconds = Math.round((Date.now() - sentAt) / 1000);
 
@@ -244,7 +244,7 @@ describe('a campaign while everything is killed (ARCHITECTURE.md, M2, M3, M5 and
       expect(rows[0]?.messages).toBe(sent);
       await expectClosedBooks(accountId, { planned, sent, failed, withheld, skipped });
     },
-    FULL ? 3_600_000 : 400_000,
+    FULL ? 3_600_000 : 600_000,
   );
 });
 

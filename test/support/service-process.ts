@@ -48,6 +48,7 @@ export class ServiceProcess {
   readonly #child: ChildProcess;
   /** It has ended, and all of its output is in `log`. */
   #isClosed = false;
+  #wasEnded = false;
   /** The end of its output. */
   log = '';
 
@@ -132,12 +133,20 @@ export class ServiceProcess {
 
   /** Sends the signal and waits for the end of the process; answers its exit code. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    this.#wasEnded = true;
     if (this.#isRunning) {
       const ended = once(this.#child, 'exit');
       this.#child.kill(signal);
       await ended;
     }
     return this.#child.exitCode;
+  }
+
+  /** Calls back when the process ends by itself. */
+  onCrash(crashed: () => void): void {
+    this.#child.once('exit', () => {
+      if (!this.#wasEnded) crashed();
+    });
   }
 
   get #isRunning(): boolean {

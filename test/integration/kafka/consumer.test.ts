@@ -235,6 +235,31 @@ describe('the partition consumer', () => {
     await until('all records', () => offsets().every((found) => found === 1100));
   });
 
+  it('joins again when its membership has ended, and goes on where it was', async () => {
+    await publish(400);
+    const named = { instanceId: 'named' };
+    const { consumer, released } = await start(keep, named);
+    await until('the first records', () => count() >= 400);
+    // A member of the same name takes its place, as its own second attempt to join does after a
+    // broker that stalled.
+    const other = await start(() => Promise.resolve(undefined), named);
+    await until('the end of its membership', () => released.length === PARTITIONS);
+    await other.consumer.close();
+    await until('its partitions again', () => consumer.partitions().length === PARTITIONS);
+    await publish(400);
+    await until('all records', () => processed.every((found) => new Set(found).size === 200));
+  });
+
+  it('crashes when its membership ends again and again: another process has its name', async () => {
+    const crashes: unknown[] = [];
+    const crash = (error: unknown) => void crashes.push(error);
+    const named = { instanceId: 'named', crash };
+    await start(keep, named);
+    await start(keep, named);
+    await until('a crash', () => crashes.length > 0);
+    expect(String(crashes[0])).toContain('KAFKA_INSTANCE_ID');
+  });
+
   it('crashes on an unexpected error, and the offset does not advance', async () => {
     await publish(4);
     const crashes: unknown[] = [];

@@ -5,7 +5,10 @@ import { trackingKeys } from '../channels.ts';
 import { ravand, readyStack } from '../stack.ts';
 import { sealingKey } from '../webhooks/connection.ts';
 
-/** Dispatchers of a test's own, instead of the stack's; they may call receivers on this machine. */
+/**
+ * Dispatchers of a test's own, instead of the stack's; they may call receivers on this machine. One
+ * that ends by itself is started again, as a supervisor does.
+ */
 export class DispatcherProcesses {
   readonly #env: NodeJS.ProcessEnv;
   readonly #processes: ServiceProcess[] = [];
@@ -60,6 +63,10 @@ export class DispatcherProcesses {
       nice: niceOf('dispatcher'),
     });
     this.#processes[at] = started;
+    started.onCrash(() => {
+      console.log(`dispatcher ${at} ended by itself: ${started.log.slice(-2000)}`);
+      this.#start(at).catch((error: unknown) => console.log(error));
+    });
     await started.untilLogged(/"admin":/);
   }
 }
