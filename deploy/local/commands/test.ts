@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseLine } from '../../../cli/arguments.ts';
 import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, failure, lastLines, NONE, type Counts } from '../test-run/counts.ts';
 import { runQueue } from '../test-run/beside.ts';
+import { StackTurns } from '../test-run/stack-turns.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, stackSettings, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
@@ -43,8 +44,8 @@ export const test: Command = {
 /**
  * Without --watch: static checks beside unit tests when everything runs, then the others on a
  * stack. Those that mostly wait share a second stack, and those that change the log for good have a
- * stack each. Where there are two cores these are a queue that is worked off beside the first
- * stack, and after it. The full forms measure, and have the machine for themselves.
+ * stack each. These are a queue that is worked off after the first stack, and beside it while the
+ * machine has time for that. The full forms measure, and have the machine for themselves.
  */
 async function runSelected(
   context: CommandContext,
@@ -63,10 +64,15 @@ async function runSelected(
   const queue = [second, ...own.map((one) => [one])]
     .map((stack) => stack.flatMap(({ files }) => files))
     .filter((files) => files.length > 0);
-  if (!run.signal.aborted && shared.length > 0 && queue.length > 0 && !isFull && hasTwoCores()) {
+  if (!run.signal.aborted && shared.length > 0 && queue.length > 0 && !isFull) {
+    const turns = new StackTurns();
     const inFront = async () =>
-      add(await runOnStack(context, shared, run), await runQueue(queue, run));
-    counts = (await Promise.all([inFront(), runQueue(queue, run)])).reduce(add, counts);
+      add(
+        await turns.run(() => runOnStack(context, shared, run), run.signal),
+        await runQueue(queue, { ...run, turns }),
+      );
+    const both = [inFront(), runQueue(queue, { ...run, turns })];
+    counts = (await Promise.all(both)).reduce(add, counts);
   } else {
     for (const stack of [shared, second, ...own.map((one) => [one])])
       if (stack.length > 0 && !run.signal.aborted)
@@ -79,8 +85,6 @@ async function runSelected(
   print(lastLines(counts));
   return counts.failed === 0 ? 0 : 1;
 }
-
-const hasTwoCores = () => availableParallelism() >= 2;
 
 /** Runs selections one after the other on one stack. */
 function runOnStack(

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { print, printError } from '../../../cli/terminal.ts';
 import { add, failure, NONE, readLastLines, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
+import type { StackTurns } from './stack-turns.ts';
 
 /**
  * Below the tests in front, whose bounds are seconds. Not the lowest: where both cores are busy all
@@ -14,10 +15,17 @@ import type { Run } from './run.ts';
 const NICE = 10;
 
 /** Takes from the queue, of files that share a stack, until nothing is left. */
-export async function runQueue(queue: (readonly string[])[], run: Run): Promise<Counts> {
+export async function runQueue(
+  queue: (readonly string[])[],
+  { turns, ...run }: Run & { turns: StackTurns },
+): Promise<Counts> {
   let counts: Counts = NONE;
-  for (let next = queue.shift(); next && !run.signal.aborted; next = queue.shift())
-    counts = add(counts, await runBeside(next, run));
+  while (queue.length > 0 && !run.signal.aborted)
+    await turns.run(async () => {
+      // Another one may have taken the last meanwhile.
+      const next = queue.shift();
+      if (next) counts = add(counts, await runBeside(next, run));
+    }, run.signal);
   return counts;
 }
 
