@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,6 +12,7 @@ let account: PanelAccount;
 beforeAll(async () => {
   browser = await launch();
   account = await panelAccount('more tasks');
+  await send(account, [{ event: 'cart_filled', user_id: 'e' }]);
 });
 afterAll(() => browser.close());
 
@@ -77,6 +79,108 @@ it('a dashboard shows saved reports, and a viewer sees it without changing it', 
   const id = page.url().split('/').at(-1) ?? '';
   const removed = await control('DELETE', `/v1/dashboards/${id}`, { session: viewer });
   expect(removed.status).toBe(404);
+});
+
+it('a report is taken as a table and as a picture', async () => {
+  for (const user_id of ['c', 'd']) await send(account, [{ event: 'trial_began', user_id }]);
+  await send(account, [{ event: 'trial_paid', user_id: 'c' }]);
+  const { page } = await opened();
+  const url = link('/reports/funnel', {
+    steps: [{ event: 'trial_began' }, { event: 'trial_paid' }],
+  });
+  await eventually({ ms: 30_000, waitingFor: 'the events in the report' }, async () => {
+    await page.goto(url);
+    await page.getByText(/همهٔ رویدادها تا/).waitFor();
+    return (await page.getByText('۲ نفر').count()) > 0 || undefined;
+  });
+  const saved = async (what: string) => {
+    await page.getByRole('button', { name: 'خروجی و پیوند' }).click();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: what }).click(),
+    ]);
+    return { name: file.suggestedFilename(), content: await readFile(await file.path()) };
+  };
+  const table = await saved('جدول CSV');
+  expect(table.name).toBe('funnel.csv');
+  const lines = table.content.toString('utf8').split('\r\n');
+  expect(lines.map((line) => line.split(',').slice(0, 5).join(','))).toEqual([
+    '\uFEFFvalue,step,event,count,conversion_from_previous',
+    ',1,trial_began,2,1',
+    ',2,trial_paid,1,0.5',
+    '',
+  ]);
+  const picture = await saved('تصویر PNG');
+  expect(picture.name).toBe('funnel.png');
+  expect(picture.content.subarray(1, 4).toString()).toBe('PNG');
+  const box = await page.locator('#funnel-picture').boundingBox();
+  expect(picture.content.readUInt32BE(16)).toBe(Math.ceil(2 * ((box?.width ?? 0) + 32)));
+});
+
+it('a campaign is drafted for a segment, and the links of its messages carry its name', async () => {
+  const make = async (path: string, body: object) => {
+    const made = await control('POST', path, { session: account.owner, headers, body });
+    expect(made.status).toBe(201);
+  };
+  const text = 'یلدا https://shop.example/yalda';
+  await make('/v1/templates', {
+    ...{ name: 'قالب یلدا', channel: 'sms', category: 'marketing', text },
+  });
+  await make('/v1/segments', { name: 'بازدیدکنندگان', definition: { event: 'product_viewed' } });
+  const { page, complaints } = await opened();
+  await page.goto('/campaigns');
+  await page.getByRole('button', { name: 'کمپین تازه' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('نام کمپین').fill('یلدا');
+  await dialog.getByLabel('قالب').selectOption({ label: 'قالب یلدا (پیامک)' });
+  await dialog.getByLabel('نام (utm_campaign)').fill(' yalda ');
+  await dialog.getByLabel('منبع (utm_source)').fill('ravand');
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'ساختن پیش‌نویس' }).click();
+  await page.getByText('utm_campaign=yalda').waitFor();
+  const id = page.url().split('/').at(-1) ?? '';
+  const stored = await control('GET', `/v1/campaigns/${id}`, { session: account.owner });
+  expect(stored.body).toMatchObject({ utm: { source: 'ravand', name: 'yalda' }, channel: 'sms' });
+  expect(complaints).toEqual([]);
+});
+
+it('a relay gets the events that are chosen, and those that are typed', async () => {
+  const { page, complaints } = await opened();
+  const dialog = page.getByRole('dialog');
+  const added = async (typed: string) => {
+    await dialog.getByRole('button', { name: 'افزودن رویداد' }).click();
+    const field = dialog.locator('li:last-child input:focus');
+    await field.waitFor({ timeout: 5000 });
+    await field.fill(typed);
+    return field;
+  };
+  await eventually({ ms: 90_000, waitingFor: 'the event among the suggestions' }, async () => {
+    await page.goto('/integrations');
+    await page.getByRole('button', { name: 'رلهٔ تازه' }).click();
+    await added('cart');
+    const option = page.getByRole('option', { name: /cart_filled/ });
+    return option.click({ timeout: 3000 }).then(
+      () => true,
+      () => undefined,
+    );
+  });
+  await dialog.getByLabel('نام', { exact: true }).fill('انبار');
+  await dialog.getByLabel('نشانی').fill('https://shop.example/hook');
+  await (await added('not_sent_yet')).press('Enter');
+  await (await added('wrong')).press('Enter');
+  await dialog.getByRole('button', { name: 'حذف wrong' }).click();
+  // An empty row is left out; its suggestions cover the button below until they are closed.
+  await (await added('')).press('Escape');
+  expect(await violations(page)).toEqual([]);
+  // What was typed last counts, too.
+  await added('order_paid');
+  await dialog.getByRole('button', { name: 'ذخیره' }).click();
+  await page.getByText('انبار').waitFor();
+  const stored = await control('GET', '/v1/relays', { session: account.owner });
+  expect(stored.body).toMatchObject({
+    relays: [{ name: 'انبار', events: ['cart_filled', 'not_sent_yet', 'order_paid'] }],
+  });
+  expect(complaints).toEqual([]);
 });
 
 it('a popup is made with a preview, is shown on the site, and is paused', async () => {

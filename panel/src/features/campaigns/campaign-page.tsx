@@ -10,6 +10,7 @@ import { CampaignActions } from './campaign-actions.tsx';
 import { CampaignStatusTag, useChannelName } from './campaign-status.tsx';
 import { campaignQuery, templatesQuery, type Campaign } from './queries.ts';
 import { TemplatePreview } from './template-preview.tsx';
+import { utmParameters } from './utm.ts';
 import styles from './campaigns.module.css';
 
 const route = getRouteApi('/member/campaigns/$id');
@@ -44,7 +45,8 @@ export function CampaignPage() {
 function PlanCard({ campaign }: { campaign: Campaign }) {
   const { dateTime, percent } = useFormat();
   const channelName = useChannelName();
-  const { channel, category, segment_id, scheduled_at, recurrence, control_percent } = campaign;
+  const { channel, category, segment_id, scheduled_at, recurrence, control_percent, utm } =
+    campaign;
   return (
     <Card title={<Trans>برنامه</Trans>}>
       <dl className={styles['list']}>
@@ -86,6 +88,18 @@ function PlanCard({ campaign }: { campaign: Campaign }) {
           </dt>
           <dd>{scheduled_at === null ? '–' : dateTime(Date.parse(scheduled_at))}</dd>
         </div>
+        {utm ? (
+          <div>
+            <dt>
+              <Trans>نشان پیوندهای پیام</Trans>
+            </dt>
+            <dd dir="ltr">
+              {utmParameters(utm).map((parameter) => (
+                <div key={parameter}>{parameter}</div>
+              ))}
+            </dd>
+          </div>
+        ) : null}
         {recurrence ? (
           <div>
             <dt>

@@ -13,6 +13,8 @@ import { Empty, Loading, ProblemState } from '../../shared/ui/states.tsx';
 import { useChannelName } from './campaign-status.tsx';
 import { templatesQuery, type Campaign, type Template } from './queries.ts';
 import { TemplatePreview } from './template-preview.tsx';
+import { enteredUtm, NO_UTM } from './utm.ts';
+import { UtmFields } from './utm-fields.tsx';
 import { WhenField } from './when-field.tsx';
 import { instantOf } from './when.ts';
 import styles from './campaigns.module.css';
@@ -68,6 +70,7 @@ function CampaignForm({
   const [control, setControl] = useState('0');
   const [goal, setGoal] = useState({ event: '', hours: '72' });
   const [category, setCategory] = useState<Campaign['category']>('marketing');
+  const [utm, setUtm] = useState(NO_UTM);
   const today = useToday();
   const [isScheduled, setScheduled] = useState(false);
   const [when, setWhen] = useState({ day: today + 1, time: '10:00' });
@@ -86,6 +89,7 @@ function CampaignForm({
           ...(goal.event.trim() === ''
             ? {}
             : { goal: { event: goal.event.trim(), window_hours: numberIn(goal.hours) ?? 0 } }),
+          utm: enteredUtm(utm),
           ...(isScheduled ? { scheduled_at: instantOf(when) } : {}),
         },
       }),
@@ -165,6 +169,7 @@ function CampaignForm({
         value={control}
         onChange={(event) => setControl(event.target.value)}
       />
+      <UtmFields value={utm} onChange={setUtm} />
       <CheckField
         label={<Trans>در زمانی معین فرستاده شود</Trans>}
         isChecked={isScheduled}

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from '../../shared/api/request.ts';
+import type { Utm } from './utm.ts';
 
 export type CampaignStatus =
   'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled' | 'failed';
@@ -47,6 +48,7 @@ export interface Campaign extends ListedCampaign {
   control_percent: number;
   goal: { event: string; window_hours: number } | null;
   category: 'marketing' | 'service';
+  utm: Utm | null;
   recurrence: { rule: string; starts_at: string; time_zone: string; next: string[] } | null;
   stats: Stats;
 }

@@ -2,6 +2,7 @@ import { Trans } from '@lingui/react/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../shared/api/request.ts';
+import { EventsField } from '../../shared/report/events-field.tsx';
 import { Dialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, TextField } from '../../shared/ui/field.tsx';
 import { Form } from '../../shared/ui/form.tsx';
@@ -12,7 +13,7 @@ export function RelayDialog({ relay, onClose }: { relay: Relay | undefined; onCl
   const queryClient = useQueryClient();
   const [name, setName] = useState(relay?.name ?? '');
   const [url, setUrl] = useState(relay?.url ?? 'https://');
-  const [events, setEvents] = useState(relay?.events.join('، ') ?? '');
+  const [events, setEvents] = useState(relay?.events ?? []);
   const [secret, setSecret] = useState('');
   const [enabled, setEnabled] = useState(relay?.enabled ?? true);
   const save = useMutation({
@@ -22,7 +23,7 @@ export function RelayDialog({ relay, onClose }: { relay: Relay | undefined; onCl
         body: {
           ...(relay ? { id: relay.id } : {}),
           ...{ name: name.trim(), url: url.trim(), enabled, secret },
-          events: events.split(/\s*[،,]\s*/).filter((one) => one !== ''),
+          events: [...new Set(events)].filter((event) => event !== ''),
           filters: relay?.filters ?? [],
         },
       }),
@@ -55,12 +56,11 @@ export function RelayDialog({ relay, onClose }: { relay: Relay | undefined; onCl
           value={url}
           onChange={(event) => setUrl(event.target.value)}
         />
-        <TextField
-          label={<Trans>رویدادها، جدا با ویرگول</Trans>}
-          hint={<Trans>خالی: همهٔ رویدادها.</Trans>}
-          dir="auto"
+        <EventsField
+          label={<Trans>رویدادها</Trans>}
+          hint={<Trans>اگر نامی نباشد، همهٔ رویدادها.</Trans>}
           value={events}
-          onChange={(event) => setEvents(event.target.value)}
+          onChange={setEvents}
         />
         <TextField
           label={<Trans>راز امضا</Trans>}

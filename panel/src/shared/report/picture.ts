@@ -1,9 +1,16 @@
+import { usedFontFaces } from './font-faces.ts';
+
+/** Around the element, CSS pixels. */
+const MARGIN = 16;
+
 /**
- * A picture of an element as it looks now: a copy with its computed styles, drawn through SVG.
- * Nothing is fetched, so the fonts of the device are used where the panel's are not inlined.
+ * A picture of an element as it looks now: a copy with its computed styles and the fonts of the
+ * page, drawn through SVG.
  */
 export async function pictureOf(element: HTMLElement): Promise<Blob> {
-  const { width, height } = element.getBoundingClientRect();
+  const box = element.getBoundingClientRect();
+  const [width, height] = [box.width + 2 * MARGIN, box.height + 2 * MARGIN];
+  const fonts = await usedFontFaces();
   // In a document of its own: the page's policy allows no inline styles.
   const inert = document.implementation.createHTMLDocument();
   const copy = inert.importNode(element, true);
@@ -13,7 +20,7 @@ export async function pictureOf(element: HTMLElement): Promise<Blob> {
   const page = getComputedStyle(document.body).backgroundColor;
   const background = getComputedStyle(document.documentElement).backgroundColor || page;
   const markup = new XMLSerializer().serializeToString(copy);
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${markup}</foreignObject></svg>`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><style>${fonts}</style><foreignObject x="${MARGIN}" y="${MARGIN}" width="${box.width}" height="${box.height}">${markup}</foreignObject></svg>`;
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();

@@ -60,6 +60,8 @@ export function ComboBox({ value, suggestions, placeholder, onChange, ...field }
   const onKeyDown = (event: KeyboardEvent) => {
     const chosen = shown[active];
     if (event.key === 'Escape' && isShown) {
+      // A dialog around it stays open.
+      event.preventDefault();
       event.stopPropagation();
       setOpen(false);
     } else if (event.key === 'Enter') {
