@@ -126,6 +126,8 @@ export function startPartitionConsumer(
       await reading.catch(() => undefined);
       await inTurn(() => assignments.abandon());
       await client.close(CLOSE_MS);
+      // It is closed: whoever closes the consumer now has nothing to wait for.
+      assignments.client = undefined;
       throw error;
     }
   };

@@ -22,7 +22,7 @@ export function isMembershipOver(error: unknown): error is KafkaError {
 
 /**
  * Runs one membership after another. A broker that stalls for a session fences named members: a
- * member that joins a second time is taken for another process of its name. With a process that has
+ * member that joins a second time looks like another process of its name. With a process that has
  * the same name it happens again and again; then this rejects.
  * @param membership joins and consumes until `closing`; has released all when it rejects
  */

@@ -82,7 +82,7 @@ it('a dashboard shows saved reports, and a viewer sees it without changing it', 
   expect(removed.status).toBe(404);
 });
 
-it('a report is taken as a table and as a picture', async () => {
+it('a report is downloaded as a table and as a picture', async () => {
   for (const user_id of ['c', 'd']) await send(account, [{ event: 'trial_began', user_id }]);
   await send(account, [{ event: 'trial_paid', user_id: 'c' }]);
   const { page } = await opened();

@@ -6,7 +6,7 @@ import type { Command, CommandContext } from '../../../cli/command.ts';
 import { homeOf } from '../../../cli/stack/home.ts';
 import { add, failure, lastLines, NONE, type Counts } from '../test-run/counts.ts';
 import { runQueue } from '../test-run/beside.ts';
-import { StackTurns } from '../test-run/stack-turns.ts';
+import { StackScheduler } from '../test-run/stack-scheduler.ts';
 import { runChecks, runKind, watchTests, type Run } from '../test-run/run.ts';
 import { KINDS, selectTests, stackSettings, type Selection } from '../test-run/selection.ts';
 import { printError, print } from '../../../cli/terminal.ts';
@@ -65,13 +65,13 @@ async function runSelected(
     .map((stack) => stack.flatMap(({ files }) => files))
     .filter((files) => files.length > 0);
   if (!run.signal.aborted && shared.length > 0 && queue.length > 0 && !isFull) {
-    const turns = new StackTurns();
+    const scheduler = new StackScheduler();
     const inFront = async () =>
       add(
-        await turns.run(() => runOnStack(context, shared, run), run.signal),
-        await runQueue(queue, { ...run, turns }),
+        await scheduler.run(() => runOnStack(context, shared, run), run.signal),
+        await runQueue(queue, { ...run, scheduler }),
       );
-    const both = [inFront(), runQueue(queue, { ...run, turns })];
+    const both = [inFront(), runQueue(queue, { ...run, scheduler })];
     counts = (await Promise.all(both)).reduce(add, counts);
   } else {
     for (const stack of [shared, second, ...own.map((one) => [one])])

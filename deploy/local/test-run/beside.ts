@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { print, printError } from '../../../cli/terminal.ts';
 import { add, failure, NONE, readLastLines, type Counts } from './counts.ts';
 import type { Run } from './run.ts';
-import type { StackTurns } from './stack-turns.ts';
+import type { StackScheduler } from './stack-scheduler.ts';
 
 /**
  * Below the tests in front, whose bounds are seconds. Not the lowest: where both cores are busy all
@@ -17,12 +17,12 @@ const NICE = 10;
 /** Takes from the queue, of files that share a stack, until nothing is left. */
 export async function runQueue(
   queue: (readonly string[])[],
-  { turns, ...run }: Run & { turns: StackTurns },
+  { scheduler, ...run }: Run & { scheduler: StackScheduler },
 ): Promise<Counts> {
   let counts: Counts = NONE;
   while (queue.length > 0 && !run.signal.aborted)
-    await turns.run(async () => {
-      // Another one may have taken the last meanwhile.
+    await scheduler.run(async () => {
+      // The other worker may have run the last files meanwhile.
       const next = queue.shift();
       if (next) counts = add(counts, await runBeside(next, run));
     }, run.signal);

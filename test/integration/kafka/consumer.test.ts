@@ -235,7 +235,7 @@ describe('the partition consumer', () => {
     await until('all records', () => offsets().every((found) => found === 1100));
   });
 
-  it('joins again when its membership has ended, and goes on where it was', async () => {
+  it('joins again when its membership has ended, and continues where it was', async () => {
     await publish(400);
     const named = { instanceId: 'named' };
     const { consumer, released } = await start(keep, named);

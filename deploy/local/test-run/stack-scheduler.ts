@@ -12,7 +12,7 @@ const MEASURED_MS = 10_000;
  * its tests.
  * @param idleShare the unused part of the processors' time in the next ms, 0 to 1
  */
-export class StackTurns {
+export class StackScheduler {
   readonly #idleShare: (ms: number, signal: AbortSignal) => Promise<number>;
   #running = 0;
 
@@ -20,7 +20,7 @@ export class StackTurns {
     this.#idleShare = idleShare;
   }
 
-  /** Waits for a turn; the first stack begins at once. Rejects only when the work does. */
+  /** Waits until a stack may start; the first may at once. Rejects only when the work does. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     while (this.#running > 0 && !signal.aborted)
       if ((await this.#idleShare(MEASURED_MS, signal)) >= MIN_IDLE) break;
@@ -33,7 +33,7 @@ export class StackTurns {
   }
 }
 
-async function unusedShare(ms: number, signal: AbortSignal): Promise<number> {
+export async function unusedShare(ms: number, signal: AbortSignal): Promise<number> {
   const before = times();
   await delay(ms, signal).catch(() => undefined);
   const after = times();

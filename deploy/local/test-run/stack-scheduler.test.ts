@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StackTurns } from './stack-turns.ts';
+import { StackScheduler, unusedShare } from './stack-scheduler.ts';
 
 /** Ends when `end` is called. */
 function work() {
@@ -19,18 +19,18 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 test('a second stack waits until the first has ended, or the machine has time', async () => {
   const { signal } = new AbortController();
   let idle = 0.1;
-  const turns = new StackTurns(async () => {
+  const scheduler = new StackScheduler(async () => {
     await turn();
     return idle;
   });
   const [first, second, third] = [work(), work(), work()];
-  const running = [first, second].map((one) => turns.run(one.begin, signal));
+  const running = [first, second].map((one) => scheduler.run(one.begin, signal));
   for (let at = 0; at < 10; at++) await turn();
   expect([first.isBegun, second.isBegun]).toEqual([true, false]);
   first.end();
   for (let at = 0; at < 10; at++) await turn();
   expect(second.isBegun).toBe(true);
-  running.push(turns.run(third.begin, signal));
+  running.push(scheduler.run(third.begin, signal));
   for (let at = 0; at < 10; at++) await turn();
   expect(third.isBegun).toBe(false);
   idle = 0.5;
@@ -42,26 +42,20 @@ test('a second stack waits until the first has ended, or the machine has time', 
 
 test('a run that is interrupted waits for nothing', async () => {
   const interrupt = new AbortController();
-  const turns = new StackTurns(async () => {
+  const scheduler = new StackScheduler(async () => {
     await turn();
     return 0;
   });
   const [first, second] = [work(), work()];
-  const running = [first, second].map((one) => turns.run(one.begin, interrupt.signal));
+  const running = [first, second].map((one) => scheduler.run(one.begin, interrupt.signal));
   for (const one of [first, second]) one.end();
   interrupt.abort();
   await Promise.all(running);
   expect(second.isBegun).toBe(true);
 });
 
-test('the time of the processors is measured', async () => {
-  const interrupt = new AbortController();
-  const turns = new StackTurns();
-  const first = work();
-  const running = turns.run(first.begin, interrupt.signal);
-  const second = turns.run(() => Promise.resolve('done'), interrupt.signal);
-  interrupt.abort();
-  await expect(second).resolves.toBe('done');
-  first.end();
-  await running;
+test('the unused time of the processors is a part of their time', async () => {
+  const share = await unusedShare(50, new AbortController().signal);
+  expect(share).toBeGreaterThanOrEqual(0);
+  expect(share).toBeLessThanOrEqual(1);
 });
