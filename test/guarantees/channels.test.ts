@@ -10,6 +10,7 @@ import {
   readConsentChains,
   readPostgresState,
 } from '../support/channels/stored-channels.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { topicEnds } from '../support/read-topic.ts';
 import { metric } from '../support/service-process.ts';
 import {
@@ -96,7 +97,7 @@ describe('a registration or consent answered 200 counts, in the order of its acc
       const books = await commandBooks(accountId);
       expect(books).toEqual({ accepted: commands.length, applied: commands.length, missing: 0 });
     },
-    FULL ? 600_000 : 240_000,
+    testTimeout(FULL ? 600_000 : 240_000),
   );
 });
 

@@ -8,6 +8,7 @@ import { post } from '../support/client.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { SecondBroker } from '../support/second-broker.ts';
 import { freePort } from '../support/service-process.ts';
 import { createAccount, eventually, FULL, readyStack, rows, sleep } from '../support/stack.ts';
@@ -189,61 +190,65 @@ describe('G1: nothing answered 200 is dropped', () => {
     await expectComplete();
   });
 
-  it(`when one partition cannot be written for ${SILENCE / 1000} s, and the others stay direct`, async (context) => {
-    const second = await SecondBroker.start();
-    if (!second) return context.skip('Kafka is no process of this stack');
-    broker = second;
-    ledger = new Ledger();
-    gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '1s' });
-    const moved = { topic: TOPIC.raw, partition: 0 };
-    try {
-      await movePartition({ ...moved, broker: SecondBroker.id });
-      await gateway.start();
-      await direct();
-      const load = startLoad({
-        ...{ ready: { ...readyStack(), ingest_url: gateway.url }, account, ledger },
-        ...{ people: 20, pause: 20 },
-      });
-      await sleep(1000);
-      second.pause();
-      await until('a blocked partition', async () => {
-        return (await gateway.metric('ravand_gateway_blocked_partitions')) === 1;
-      });
-      const acknowledged = () =>
-        gateway.metric('ravand_gateway_records_total', 'outcome="acknowledged"');
-      const before = await acknowledged();
-      await sleep(SILENCE);
-      const during = (await acknowledged()) - before;
-      expect(await gateway.phase()).toBe('direct');
-      second.resume();
-      await until('the partition to be written again', async () => {
-        return (await gateway.metric('ravand_gateway_blocked_partitions')) === 0;
-      });
-      const report = await load.stop();
-      await expectComplete();
-      console.log(
-        JSON.stringify({
-          ...{ part: 'one partition', silence_ms: SILENCE, answered: ledger.durable.size },
-          ...{ acknowledged_during: during, retries: report.retries, lost: 0, doubled: 0 },
-        }),
-      );
-      expect(during).toBeGreaterThan(0);
-      expect([report.refusals, report.retries]).toEqual([[], 0]);
-      const disorder = await rows(
-        client,
-        `SELECT user_id FROM (
+  it(
+    `when one partition cannot be written for ${SILENCE / 1000} s, and the others stay direct`,
+    async (context) => {
+      const second = await SecondBroker.start();
+      if (!second) return context.skip('Kafka is no process of this stack');
+      broker = second;
+      ledger = new Ledger();
+      gateway = await GatewayProcess.create({ PUBLISH_TIMEOUT: '1s' });
+      const moved = { topic: TOPIC.raw, partition: 0 };
+      try {
+        await movePartition({ ...moved, broker: SecondBroker.id });
+        await gateway.start();
+        await direct();
+        const load = startLoad({
+          ...{ ready: { ...readyStack(), ingest_url: gateway.url }, account, ledger },
+          ...{ people: 20, pause: 20 },
+        });
+        await sleep(1000);
+        second.pause();
+        await until('a blocked partition', async () => {
+          return (await gateway.metric('ravand_gateway_blocked_partitions')) === 1;
+        });
+        const acknowledged = () =>
+          gateway.metric('ravand_gateway_records_total', 'outcome="acknowledged"');
+        const before = await acknowledged();
+        await sleep(SILENCE);
+        const during = (await acknowledged()) - before;
+        expect(await gateway.phase()).toBe('direct');
+        second.resume();
+        await until('the partition to be written again', async () => {
+          return (await gateway.metric('ravand_gateway_blocked_partitions')) === 0;
+        });
+        const report = await load.stop();
+        await expectComplete();
+        console.log(
+          JSON.stringify({
+            ...{ part: 'one partition', silence_ms: SILENCE, answered: ledger.durable.size },
+            ...{ acknowledged_during: during, retries: report.retries, lost: 0, doubled: 0 },
+          }),
+        );
+        expect(during).toBeGreaterThan(0);
+        expect([report.refusals, report.retries]).toEqual([[], 0]);
+        const disorder = await rows(
+          client,
+          `SELECT user_id FROM (
            SELECT user_id, groupArray(property_numbers['seq']) AS seqs
            FROM (SELECT user_id, property_numbers, _epoch, _partition, _offset, _index FROM events
                  WHERE account_id = {a:UInt64}
                  ORDER BY user_id, _epoch, _partition, _offset, _index)
            GROUP BY user_id)
          WHERE seqs != arraySort(seqs)`,
-        { a: account.accountId },
-      );
-      expect(disorder).toEqual([]);
-    } finally {
-      second.resume();
-      await movePartition({ ...moved, broker: 1 });
-    }
-  }, 400_000);
+          { a: account.accountId },
+        );
+        expect(disorder).toEqual([]);
+      } finally {
+        second.resume();
+        await movePartition({ ...moved, broker: 1 });
+      }
+    },
+    testTimeout(400_000),
+  );
 });

@@ -12,6 +12,7 @@ import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
 import { TestCampaign } from '../support/messages/campaign.ts';
 import { mailingAccount, mailToSandbox } from '../support/messages/mailbox.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { connectTestProducer } from '../support/producer.ts';
 import { stackKafka, topicEnds } from '../support/read-topic.ts';
 import {
@@ -191,7 +192,7 @@ describe('an erased person', () => {
     );
     await exportEvents();
     theirs = await other();
-  }, 180_000);
+  }, testTimeout(180_000));
   afterAll(() =>
     database.query('UPDATE relays SET enabled = false WHERE account_id = $1', [account.accountId]),
   );
@@ -249,24 +250,28 @@ describe('an erased person', () => {
     expect([await stored(), await stateOf()]).toEqual([EVENTS, undefined]);
   });
 
-  it('is gone from every store but the log, whenever the command is killed', async () => {
-    for (const state of ['requested', 'recorded', 'enforced'])
-      await killedWhen(person(), async () => (await stateOf()) === state);
-    await succeeds(...person());
-    expect(await stateOf()).toBe('removed');
-    expect(await stored(`user_id != '${OMID}'`)).toBe(0);
-    expect(await other()).toEqual(theirs);
-    const { code, stdout } = await verify();
-    const { findings } = JSON.parse(stdout) as { findings: { store: string; place: string }[] };
-    expect(code).toBe(1);
-    expect([...new Set(findings.map(({ store }) => store))]).toEqual(['log']);
-    expect(findings.map(({ place }) => place)).toEqual(
-      expect.arrayContaining([
-        ...[TOPIC.raw, TOPIC.normalised, TOPIC.dead],
-        ...[TOPIC.messagesPlanned, TOPIC.messagesOutcomes],
-      ]),
-    );
-  }, 300_000);
+  it(
+    'is gone from every store but the log, whenever the command is killed',
+    async () => {
+      for (const state of ['requested', 'recorded', 'enforced'])
+        await killedWhen(person(), async () => (await stateOf()) === state);
+      await succeeds(...person());
+      expect(await stateOf()).toBe('removed');
+      expect(await stored(`user_id != '${OMID}'`)).toBe(0);
+      expect(await other()).toEqual(theirs);
+      const { code, stdout } = await verify();
+      const { findings } = JSON.parse(stdout) as { findings: { store: string; place: string }[] };
+      expect(code).toBe(1);
+      expect([...new Set(findings.map(({ store }) => store))]).toEqual(['log']);
+      expect(findings.map(({ place }) => place)).toEqual(
+        expect.arrayContaining([
+          ...[TOPIC.raw, TOPIC.normalised, TOPIC.dead],
+          ...[TOPIC.messagesPlanned, TOPIC.messagesOutcomes],
+        ]),
+      );
+    },
+    testTimeout(300_000),
+  );
 
   it('begins again as a new person with the next event', async () => {
     await send([{ type: 'track', event: 'visited', user_id: SARA }]);
@@ -280,29 +285,37 @@ describe('an erased person', () => {
     });
   });
 
-  it('is gone from the log once it is rewritten, also by a command that was killed', async () => {
-    const rewriting = async (state: string) =>
-      ((await database.query('SELECT 1 FROM erasure_rewrites WHERE state = $1', [state]))
-        .rowCount ?? 0) > 0;
-    for (const state of FULL ? ['waiting', 'switched'] : ['switched'])
-      await killedWhen(['erase', 'rewrite'], () => rewriting(state));
-    await succeeds('erase', 'rewrite');
-    const verified = await verify();
-    expect(`${verified.code} ${verified.stdout}`).toMatch(/^0 /);
-    expect(await stateOf()).toBe('rewritten');
-  }, 400_000);
+  it(
+    'is gone from the log once it is rewritten, also by a command that was killed',
+    async () => {
+      const rewriting = async (state: string) =>
+        ((await database.query('SELECT 1 FROM erasure_rewrites WHERE state = $1', [state]))
+          .rowCount ?? 0) > 0;
+      for (const state of FULL ? ['waiting', 'switched'] : ['switched'])
+        await killedWhen(['erase', 'rewrite'], () => rewriting(state));
+      await succeeds('erase', 'rewrite');
+      const verified = await verify();
+      expect(`${verified.code} ${verified.stdout}`).toMatch(/^0 /);
+      expect(await stateOf()).toBe('rewritten');
+    },
+    testTimeout(400_000),
+  );
 
-  it('does not come back by a replay or a rebuild, and the others are as they were', async () => {
-    const own = ['--account', String(account.accountId)];
-    for (const topic of FULL ? [TOPIC.raw, TOPIC.normalised] : [TOPIC.raw])
-      await succeeds('replay', '--topic', topic, ...own);
-    const projections = FULL ? ['events', 'profiles', 'identities'] : ['profiles'];
-    for (const projection of projections) await succeeds('rebuild', projection, '--compare');
-    expect(await other()).toEqual(theirs);
-    expect(await stored(`user_id != '${OMID}'`)).toBe(1);
-    const again = await run('erase', 'verify', await id(), '--user-id', SARA, '--text', EMAIL);
-    expect(`${again.code} ${again.stdout}`).toMatch(/^0 /);
-  }, 300_000);
+  it(
+    'does not come back by a replay or a rebuild, and the others are as they were',
+    async () => {
+      const own = ['--account', String(account.accountId)];
+      for (const topic of FULL ? [TOPIC.raw, TOPIC.normalised] : [TOPIC.raw])
+        await succeeds('replay', '--topic', topic, ...own);
+      const projections = FULL ? ['events', 'profiles', 'identities'] : ['profiles'];
+      for (const projection of projections) await succeeds('rebuild', projection, '--compare');
+      expect(await other()).toEqual(theirs);
+      expect(await stored(`user_id != '${OMID}'`)).toBe(1);
+      const again = await run('erase', 'verify', await id(), '--user-id', SARA, '--text', EMAIL);
+      expect(`${again.code} ${again.stdout}`).toMatch(/^0 /);
+    },
+    testTimeout(300_000),
+  );
 
   it.runIf(FULL)(
     'is erased again and again under its own load and that of others, whenever the commands are killed',
@@ -354,7 +367,7 @@ describe('an erased person', () => {
       }
       await balanced(busy);
     },
-    1_500_000,
+    testTimeout(1_500_000),
   );
 
   /** Stored visits of a person, after the cut of its last erasure or before it. */

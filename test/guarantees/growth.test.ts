@@ -11,6 +11,7 @@ import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts'
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startLoad, type Load } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { stackKafka } from '../support/read-topic.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 import {
@@ -152,7 +153,7 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
       ]);
       await expectSpread(traffic[0]?.account, partitions);
     },
-    300_000,
+    testTimeout(300_000),
   );
 
   /** Sends an event twice, and waits until the books have the duplicate. */
@@ -185,42 +186,50 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
     await ended;
   }
 
-  it('is completed by the repeated command after kill -9 of it, a gateway and the normaliser', async () => {
-    const [gateway, other] = gateways;
-    if (!gateway || !other) throw new Error('no gateways');
-    const shop = await startCommerce();
-    const traffic = await startNumbered(other);
-    const { partitions: before } = await layout();
-    let partitions = before;
-    await sleep(2000);
-    for (const phase of KILLED_IN) {
-      partitions += 2;
-      await growUntil(partitions, phase);
-      await gateway.kill('SIGKILL');
-      await killService('normaliser');
-      await gateway.start();
-      await grow(partitions);
-      expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
-    }
-    await sleep(2000);
-    await Promise.all([
-      verifyNumbered(traffic),
-      verifyCommerce(client, shop, { killedIn: KILLED_IN }),
-    ]);
-    await expectSpread(traffic.account, before);
-  }, 600_000);
+  it(
+    'is completed by the repeated command after kill -9 of it, a gateway and the normaliser',
+    async () => {
+      const [gateway, other] = gateways;
+      if (!gateway || !other) throw new Error('no gateways');
+      const shop = await startCommerce();
+      const traffic = await startNumbered(other);
+      const { partitions: before } = await layout();
+      let partitions = before;
+      await sleep(2000);
+      for (const phase of KILLED_IN) {
+        partitions += 2;
+        await growUntil(partitions, phase);
+        await gateway.kill('SIGKILL');
+        await killService('normaliser');
+        await gateway.start();
+        await grow(partitions);
+        expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
+      }
+      await sleep(2000);
+      await Promise.all([
+        verifyNumbered(traffic),
+        verifyCommerce(client, shop, { killedIn: KILLED_IN }),
+      ]);
+      await expectSpread(traffic.account, before);
+    },
+    testTimeout(600_000),
+  );
 
-  it('goes back when it is cancelled, and keeps the epochs as they are until then', async () => {
-    const { partitions } = await layout();
-    await growUntil(partitions + 1, 'holding');
-    expect((await layout()).phase).toBe('holding');
-    await expect(ravand('log', 'advance-epoch')).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('or go back with ./ravand log grow --cancel') as string,
-    });
-    await ravand('log', 'grow', '--cancel');
-    expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
-  }, 120_000);
+  it(
+    'goes back when it is cancelled, and keeps the epochs as they are until then',
+    async () => {
+      const { partitions } = await layout();
+      await growUntil(partitions + 1, 'holding');
+      expect((await layout()).phase).toBe('holding');
+      await expect(ravand('log', 'advance-epoch')).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('or go back with ./ravand log grow --cancel') as string,
+      });
+      await ravand('log', 'grow', '--cancel');
+      expect(await layout()).toMatchObject({ partitions, phase: 'steady' });
+    },
+    testTimeout(120_000),
+  );
 
   it.runIf(FULL)(
     'goes back when a gateway does not hold in time',
@@ -237,7 +246,7 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
       await sleep(1500);
       await verifyNumbered(traffic);
     },
-    200_000,
+    testTimeout(200_000),
   );
 
   it.runIf(FULL)(
@@ -258,7 +267,7 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
       const held = await gateway.metric('ravand_gateway_layout_held');
       expect(held).toBe(0);
     },
-    200_000,
+    testTimeout(200_000),
   );
 
   // A rebuild reads the whole log of the stack, which all tests before have filled.
@@ -296,36 +305,40 @@ describe('G1, G2, G3 and G6: more partitions under load', () => {
       console.log(JSON.stringify({ rebuilt: live.length, inTwoGenerations: moved?.n }));
       await ravand('rebuild', 'profiles', '--into', 'growth', '--cancel');
     },
-    300_000,
+    testTimeout(300_000),
   );
 
-  it('is refused when it was not announced: the gateway goes on, the normaliser does not start', async () => {
-    const [gateway] = gateways;
-    if (!gateway) throw new Error('no gateway');
-    const { partitions, created } = await layout();
-    const traffic = await startNumbered(gateway);
-    await withKafkaAdmin(stackKafka(), (admin) =>
-      admin.createPartitions({ topicPartitions: [{ topic: TOPIC.raw, count: created + 1 }] }),
-    );
-    await eventually({ ms: 60_000, waitingFor: 'the gateway to notice' }, async () =>
-      (await gateway.metric('ravand_gateway_layout_mismatch')) === 1 ? true : undefined,
-    );
-    const normaliser = new ServiceProcess('pipeline/normalise/main.ts', {
-      env: { KAFKA_INSTANCE_ID: '' },
-    });
-    await normaliser.untilLogged(/was changed without \.\/ravand log grow: events\.raw has \d+/);
-    expect(await normaliser.end('SIGTERM')).not.toBe(0);
-    await verifyNumbered(traffic);
-    const [used] = await rows<{ n: number }>(
-      client,
-      'SELECT max(_partition) AS n FROM events WHERE account_id = {a:UInt64}',
-      { a: traffic.account.accountId },
-    );
-    expect(used?.n).toBeLessThan(partitions);
-    await grow(created + 1);
-    expect(await layout()).toMatchObject({ partitions: created + 1, phase: 'steady' });
-    await eventually({ ms: 60_000, waitingFor: 'the gateway to be content' }, async () =>
-      (await gateway.metric('ravand_gateway_layout_mismatch')) === 0 ? true : undefined,
-    );
-  }, 300_000);
+  it(
+    'is refused when it was not announced: the gateway goes on, the normaliser does not start',
+    async () => {
+      const [gateway] = gateways;
+      if (!gateway) throw new Error('no gateway');
+      const { partitions, created } = await layout();
+      const traffic = await startNumbered(gateway);
+      await withKafkaAdmin(stackKafka(), (admin) =>
+        admin.createPartitions({ topicPartitions: [{ topic: TOPIC.raw, count: created + 1 }] }),
+      );
+      await eventually({ ms: 60_000, waitingFor: 'the gateway to notice' }, async () =>
+        (await gateway.metric('ravand_gateway_layout_mismatch')) === 1 ? true : undefined,
+      );
+      const normaliser = new ServiceProcess('pipeline/normalise/main.ts', {
+        env: { KAFKA_INSTANCE_ID: '' },
+      });
+      await normaliser.untilLogged(/was changed without \.\/ravand log grow: events\.raw has \d+/);
+      expect(await normaliser.end('SIGTERM')).not.toBe(0);
+      await verifyNumbered(traffic);
+      const [used] = await rows<{ n: number }>(
+        client,
+        'SELECT max(_partition) AS n FROM events WHERE account_id = {a:UInt64}',
+        { a: traffic.account.accountId },
+      );
+      expect(used?.n).toBeLessThan(partitions);
+      await grow(created + 1);
+      expect(await layout()).toMatchObject({ partitions: created + 1, phase: 'steady' });
+      await eventually({ ms: 60_000, waitingFor: 'the gateway to be content' }, async () =>
+        (await gateway.metric('ravand_gateway_layout_mismatch')) === 0 ? true : undefined,
+      );
+    },
+    testTimeout(300_000),
+  );
 });

@@ -5,6 +5,7 @@ import { post } from '../support/client.ts';
 import { TestCampaign } from '../support/messages/campaign.ts';
 import { MessageAccount } from '../support/messages/message-account.ts';
 import { identifyPeople } from '../support/messages/people.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { eventually, readyStack, rows } from '../support/stack.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 
@@ -72,7 +73,7 @@ beforeAll(async () => {
     );
     return row?.people === PEOPLE ? true : undefined;
   });
-}, 300_000);
+}, testTimeout(300_000));
 
 /** Texts that the sandbox took, by user; it keeps the last thousand messages. */
 async function receivedTexts(): Promise<Map<string, string[]>> {
@@ -90,66 +91,86 @@ describe('an account with templates that take very long and as many runs as it c
   const campaigns: TestCampaign[] = [];
   let queued = 0;
 
-  it('queues no more runs than it may have in progress', async () => {
-    for (const template_id of hostileTemplates)
-      campaigns.push(
-        await TestCampaign.create(hostile, {
-          ...{ channel: 'bale', template_id, audience: EVERYBODY, category: 'service' },
-        }),
-      );
-    let refused = '';
-    while (refused === '' && queued < 2 * MAX_RUNS) {
-      const campaign = campaigns[queued % campaigns.length];
-      await campaign?.send().then(
-        () => queued++,
-        (error: unknown) => (refused = String(error)),
-      );
-    }
-    expect(queued).toBe(MAX_RUNS);
-    expect(refused).toMatch(/answered 4\d\d/);
-  }, 180_000);
+  it(
+    'queues no more runs than it may have in progress',
+    async () => {
+      for (const template_id of hostileTemplates)
+        campaigns.push(
+          await TestCampaign.create(hostile, {
+            ...{ channel: 'bale', template_id, audience: EVERYBODY, category: 'service' },
+          }),
+        );
+      let refused = '';
+      while (refused === '' && queued < 2 * MAX_RUNS) {
+        const campaign = campaigns[queued % campaigns.length];
+        await campaign?.send().then(
+          () => queued++,
+          (error: unknown) => (refused = String(error)),
+        );
+      }
+      expect(queued).toBe(MAX_RUNS);
+      expect(refused).toMatch(/answered 4\d\d/);
+    },
+    testTimeout(180_000),
+  );
 
-  it('delays neither the campaign nor the transactional messages of another account, whose people get their own data only', async () => {
-    await campaigns[0]?.until('its messages to be tried', ({ stats }) => stats.failed > 0);
-    const campaign = await TestCampaign.create(other, {
-      ...{ channel: 'bale', template_id: otherTemplate, audience: EVERYBODY, category: 'service' },
-    });
-    await campaign.send();
-    for (let at = 0; at < 20; at++) {
-      const answer = await call('POST', '/v1/messages', {
-        key: other.account.managementKey,
-        body: {
-          ...{ user_id: userOf(at), template_id: otherTemplate, channel: 'bale' },
-          idempotency_key: randomUUID(),
+  it(
+    'delays neither the campaign nor the transactional messages of another account, whose people get their own data only',
+    async () => {
+      await campaigns[0]?.until('its messages to be tried', ({ stats }) => stats.failed > 0);
+      const campaign = await TestCampaign.create(other, {
+        ...{
+          channel: 'bale',
+          template_id: otherTemplate,
+          audience: EVERYBODY,
+          category: 'service',
         },
       });
-      expect([answer.status, answer.body]).toMatchObject([200, { status: 'sent' }]);
-    }
-    const { stats } = await campaign.until('the other campaign', ({ status }) => status === 'sent');
-    expect(stats).toMatchObject({ planned: PEOPLE, sent: PEOPLE, failed: 0, skipped: 0 });
-    const received = await receivedTexts();
-    for (let at = 0; at < PEOPLE; at++)
-      expect(received.get(userOf(at))).toEqual(
-        Array<string>(at < 20 ? 2 : 1).fill(`[${nameOf(at)}]`),
-      );
-  }, 300_000);
-
-  it('gets an outcome for everybody when its campaigns are cancelled', async () => {
-    for (const campaign of campaigns) await campaign.operate('cancel');
-    let planned = 0;
-    for (const campaign of campaigns) {
+      await campaign.send();
+      for (let at = 0; at < 20; at++) {
+        const answer = await call('POST', '/v1/messages', {
+          key: other.account.managementKey,
+          body: {
+            ...{ user_id: userOf(at), template_id: otherTemplate, channel: 'bale' },
+            idempotency_key: randomUUID(),
+          },
+        });
+        expect([answer.status, answer.body]).toMatchObject([200, { status: 'sent' }]);
+      }
       const { stats } = await campaign.until(
-        'everybody to have an outcome',
-        ({ stats }) => stats.in_flight === 0,
+        'the other campaign',
+        ({ status }) => status === 'sent',
       );
-      planned += stats.planned;
-      expect(stats.sent).toBe(0);
-      expect(Object.keys(stats.skipped_by_reason)).toEqual(['cancelled']);
-      expect(Object.keys(stats.failed_by_reason)).toEqual(
-        stats.failed > 0 ? ['render_failed'] : [],
-      );
-      expect(stats.failed + stats.skipped).toBe(stats.planned);
-    }
-    expect(planned).toBeGreaterThan(0);
-  }, 300_000);
+      expect(stats).toMatchObject({ planned: PEOPLE, sent: PEOPLE, failed: 0, skipped: 0 });
+      const received = await receivedTexts();
+      for (let at = 0; at < PEOPLE; at++)
+        expect(received.get(userOf(at))).toEqual(
+          Array<string>(at < 20 ? 2 : 1).fill(`[${nameOf(at)}]`),
+        );
+    },
+    testTimeout(300_000),
+  );
+
+  it(
+    'gets an outcome for everybody when its campaigns are cancelled',
+    async () => {
+      for (const campaign of campaigns) await campaign.operate('cancel');
+      let planned = 0;
+      for (const campaign of campaigns) {
+        const { stats } = await campaign.until(
+          'everybody to have an outcome',
+          ({ stats }) => stats.in_flight === 0,
+        );
+        planned += stats.planned;
+        expect(stats.sent).toBe(0);
+        expect(Object.keys(stats.skipped_by_reason)).toEqual(['cancelled']);
+        expect(Object.keys(stats.failed_by_reason)).toEqual(
+          stats.failed > 0 ? ['render_failed'] : [],
+        );
+        expect(stats.failed + stats.skipped).toBe(stats.planned);
+      }
+      expect(planned).toBeGreaterThan(0);
+    },
+    testTimeout(300_000),
+  );
 });

@@ -6,6 +6,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { startAttack } from '../support/hostile-attack.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { stackKafka, topicEnds } from '../support/read-topic.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 import { createAccount, eventually, FULL, type TestAccount } from '../support/stack.ts';
@@ -33,7 +34,7 @@ beforeAll(async () => {
       (await gateway.phase()) === 'direct' ? true : undefined,
     );
   }
-}, 180_000);
+}, testTimeout(180_000));
 afterAll(async () => {
   await Promise.all([attacked.remove(), neighbour.remove()]);
 });
@@ -148,6 +149,6 @@ describe('a hostile client', () => {
         unknown: [],
       });
     },
-    FULL ? 600_000 : 360_000,
+    testTimeout(FULL ? 600_000 : 360_000),
   );
 });

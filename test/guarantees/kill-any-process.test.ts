@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { expectStoredOnce } from '../support/expect-stored-once.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -40,6 +41,6 @@ describe('G1 and G2: an event answered 200 is stored exactly once', () => {
       await expectStoredOnce(client, { accountId, ledger, report, about: { part, kills } });
       expect(ledger.durable.size).toBeGreaterThan(KILLS * 10);
     },
-    FULL ? 900_000 : 240_000,
+    testTimeout(FULL ? 900_000 : 240_000),
   );
 });

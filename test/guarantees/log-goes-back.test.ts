@@ -14,6 +14,7 @@ import {
   whileStopped,
 } from '../support/broker-data.ts';
 import { post } from '../support/client.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { readWholeTopic, topicEnds } from '../support/read-topic.ts';
 import {
   createAccount,
@@ -291,7 +292,7 @@ describe('a log that goes back', () => {
         await expectExact(known);
       }
     },
-    3_600_000,
+    testTimeout(3_600_000),
   );
 });
 

@@ -8,6 +8,7 @@ import { MailReceiver } from '../support/messages/mail-receiver.ts';
 import { MessageAccount } from '../support/messages/message-account.ts';
 import { identifyPeople } from '../support/messages/people.ts';
 import { storedMessages, storedMessageEvents } from '../support/messages/stored-messages.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   eventually,
   FULL,
@@ -43,7 +44,7 @@ let dispatchers: DispatcherProcesses;
 beforeAll(async () => {
   receiver = await MailReceiver.listen();
   dispatchers = await DispatcherProcesses.start(DISPATCHERS, { ports: [receiver.port] });
-}, 180_000);
+}, testTimeout(180_000));
 afterAll(async () => {
   await dispatchers.close();
   await receiver.close();
@@ -163,7 +164,7 @@ describe('a campaign while everything is killed (ARCHITECTURE.md, M2, M3, M5 and
       const { stats } = await campaign.until(
         'everybody to have an outcome',
         ({ status }) => status === 'sent',
-        FULL ? 1_800_000 : 240_000,
+        testTimeout(FULL ? 1_800_000 : 240_000),
       );
       const seconds = Math.round((Date.now() - sentAt) / 1000);
 
@@ -244,7 +245,7 @@ describe('a campaign while everything is killed (ARCHITECTURE.md, M2, M3, M5 and
       expect(rows[0]?.messages).toBe(sent);
       await expectClosedBooks(accountId, { planned, sent, failed, withheld, skipped });
     },
-    FULL ? 3_600_000 : 600_000,
+    testTimeout(FULL ? 3_600_000 : 600_000),
   );
 });
 
@@ -263,124 +264,136 @@ async function expectClosedBooks(
 }
 
 describe('a run under way (issue 16)', () => {
-  it('sends nothing 5 s after a pause or a cancellation, and its balance stays exact', async () => {
-    const people = 600;
-    const { owner, template } = await sendingAccount('paused and cancelled', {
-      ...{ people, perSecond: 40 },
-    });
-    receiver.latency = 100;
-    const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
-    const campaign = await TestCampaign.create(owner, definition);
-    const before = receiver.mails.length;
-    const mailsSince = () => receiver.mails.slice(before);
-    const until = (count: number) =>
-      eventually({ ms: 60_000, every: 100, waitingFor: `${count} mails` }, () =>
-        Promise.resolve(mailsSince().length >= count ? true : undefined),
+  it(
+    'sends nothing 5 s after a pause or a cancellation, and its balance stays exact',
+    async () => {
+      const people = 600;
+      const { owner, template } = await sendingAccount('paused and cancelled', {
+        ...{ people, perSecond: 40 },
+      });
+      receiver.latency = 100;
+      const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
+      const campaign = await TestCampaign.create(owner, definition);
+      const before = receiver.mails.length;
+      const mailsSince = () => receiver.mails.slice(before);
+      const until = (count: number) =>
+        eventually({ ms: 60_000, every: 100, waitingFor: `${count} mails` }, () =>
+          Promise.resolve(mailsSince().length >= count ? true : undefined),
+        );
+      const expectHeld = async (since: number) => {
+        // A dispatcher that begins anew sends nothing either.
+        await dispatchers.killAndStart(0);
+        await sleep(Math.max(0, since + 2 * HELD_MS - Date.now()));
+        expect(mailsSince().filter(({ at }) => at > since + HELD_MS)).toEqual([]);
+      };
+      await campaign.send();
+      await until(100);
+      expect((await campaign.operate('pause')).status).toBe('paused');
+      await expectHeld(Date.now());
+      expect(mailsSince().length).toBeLessThan(people);
+      // Somebody who matches the audience now is not in it: it was frozen when the run began.
+      await identifyPeople(client, owner.account, people + 1);
+      expect((await campaign.operate('resume')).status).toBe('sending');
+      await until(300);
+      expect((await campaign.operate('cancel')).status).toBe('cancelled');
+      await expectHeld(Date.now());
+      const { status, stats } = await campaign.until(
+        'everybody to have an outcome',
+        ({ stats: { planned, in_flight: inFlight } }) => planned > 0 && inFlight === 0,
       );
-    const expectHeld = async (since: number) => {
-      // A dispatcher that begins anew sends nothing either.
-      await dispatchers.killAndStart(0);
-      await sleep(Math.max(0, since + 2 * HELD_MS - Date.now()));
-      expect(mailsSince().filter(({ at }) => at > since + HELD_MS)).toEqual([]);
-    };
-    await campaign.send();
-    await until(100);
-    expect((await campaign.operate('pause')).status).toBe('paused');
-    await expectHeld(Date.now());
-    expect(mailsSince().length).toBeLessThan(people);
-    // Somebody who matches the audience now is not in it: it was frozen when the run began.
-    await identifyPeople(client, owner.account, people + 1);
-    expect((await campaign.operate('resume')).status).toBe('sending');
-    await until(300);
-    expect((await campaign.operate('cancel')).status).toBe('cancelled');
-    await expectHeld(Date.now());
-    const { status, stats } = await campaign.until(
-      'everybody to have an outcome',
-      ({ stats: { planned, in_flight: inFlight } }) => planned > 0 && inFlight === 0,
-    );
-    const accepted = mailsSince();
-    const unknown = stats.failed_by_reason['outcome_unknown'] ?? 0;
-    console.log(JSON.stringify({ people, accepted: accepted.length, status, stats }));
-    expect(doubled(accepted)).toEqual([]);
-    expect(status).toBe('cancelled');
-    expect(stats.planned).toBe(people);
-    expect(stats.sent + stats.failed + stats.skipped).toBe(people);
-    expect(stats.failed).toBe(unknown);
-    expect(stats.skipped_by_reason).toEqual({ cancelled: stats.skipped });
-    expect(stats.skipped).toBeGreaterThan(0);
-    expect(stats.sent).toBeLessThanOrEqual(accepted.length);
-    expect(accepted.length).toBeLessThanOrEqual(stats.sent + unknown);
-  }, 240_000);
+      const accepted = mailsSince();
+      const unknown = stats.failed_by_reason['outcome_unknown'] ?? 0;
+      console.log(JSON.stringify({ people, accepted: accepted.length, status, stats }));
+      expect(doubled(accepted)).toEqual([]);
+      expect(status).toBe('cancelled');
+      expect(stats.planned).toBe(people);
+      expect(stats.sent + stats.failed + stats.skipped).toBe(people);
+      expect(stats.failed).toBe(unknown);
+      expect(stats.skipped_by_reason).toEqual({ cancelled: stats.skipped });
+      expect(stats.skipped).toBeGreaterThan(0);
+      expect(stats.sent).toBeLessThanOrEqual(accepted.length);
+      expect(accepted.length).toBeLessThanOrEqual(stats.sent + unknown);
+    },
+    testTimeout(240_000),
+  );
 
-  it('that was handed over without an answer is unknown, and never sent again', async () => {
-    const people = 120;
-    const { owner, template } = await sendingAccount('answers are lost', {
-      ...{ people, perSecond: 1000 },
-    });
-    const isLost = (to: string) => Number(/\d+/.exec(to)?.[0]) % 4 === 0;
-    receiver.fateOf = (to) => (isLost(to) ? 'accept_and_hang_up' : 'accept');
-    const before = receiver.mails.length;
-    const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
-    const campaign = await TestCampaign.create(owner, definition);
-    await campaign.send();
-    const { stats } = await campaign.until('the end', ({ status }) => status === 'sent');
-    expect(stats).toMatchObject({ planned: people, sent: 90, in_flight: 0 });
-    expect(stats.failed_by_reason).toEqual({ outcome_unknown: 30 });
-    const accepted = receiver.mails.slice(before);
-    expect(doubled(accepted)).toEqual([]);
-    expect(accepted).toHaveLength(people);
-  }, 180_000);
+  it(
+    'that was handed over without an answer is unknown, and never sent again',
+    async () => {
+      const people = 120;
+      const { owner, template } = await sendingAccount('answers are lost', {
+        ...{ people, perSecond: 1000 },
+      });
+      const isLost = (to: string) => Number(/\d+/.exec(to)?.[0]) % 4 === 0;
+      receiver.fateOf = (to) => (isLost(to) ? 'accept_and_hang_up' : 'accept');
+      const before = receiver.mails.length;
+      const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
+      const campaign = await TestCampaign.create(owner, definition);
+      await campaign.send();
+      const { stats } = await campaign.until('the end', ({ status }) => status === 'sent');
+      expect(stats).toMatchObject({ planned: people, sent: 90, in_flight: 0 });
+      expect(stats.failed_by_reason).toEqual({ outcome_unknown: 30 });
+      const accepted = receiver.mails.slice(before);
+      expect(doubled(accepted)).toEqual([]);
+      expect(accepted).toHaveLength(people);
+    },
+    testTimeout(180_000),
+  );
 });
 
 describe('a recurrence while everything was down (docs/messages.md, Recurrence)', () => {
-  it('runs an instance less than an hour late, asks about a later one, and misses what is over', async () => {
-    const { owner, template } = await sendingAccount('recurrences', {
-      ...{ people: 10, perSecond: 1000 },
-    });
-    const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
-    const hour = 3_600_000;
-    const before = receiver.mails.length;
-    const recurring = async (rule: string, minutesLate: number) => {
-      const campaign = await TestCampaign.create(owner, definition);
-      const dueAt = new Date(Date.now() - minutesLate * 60_000);
-      dueAt.setUTCMilliseconds(0);
-      const starts = new Date(dueAt.getTime() + 24 * hour * 30).toISOString();
-      await campaign.recur({ rule, starts_at: starts });
-      return { campaign, dueAt };
-    };
-    await ravand('stop', 'planner');
-    const soon = await recurring('FREQ=DAILY', 30);
-    const late = await recurring('FREQ=DAILY', 90);
-    const over = await recurring('FREQ=DAILY', 24 * 60 + 20);
-    for (const { campaign, dueAt } of [soon, late, over])
-      await database.query(
-        `UPDATE campaigns SET next_at = $2::text::timestamptz, recurrence = jsonb_set(recurrence::jsonb, '{starts_at}', to_jsonb($2::text))::json WHERE id = $1`,
-        [campaign.id, dueAt.toISOString()],
-      );
-    await ravand('start', 'planner');
-    await soon.campaign.until('the run to end', ({ stats }) => stats.sent === 10);
-    await over.campaign.until('the run to end', ({ stats }) => stats.sent === 10);
-    const runsOf = async ({ campaign }: { campaign: TestCampaign }) => {
-      const { rows } = await database.query<{ state: string }>(
-        'SELECT state FROM campaign_runs WHERE campaign_id = $1 ORDER BY due_at',
-        [campaign.id],
-      );
-      return rows.map(({ state }) => state);
-    };
-    // A dispatcher looks every two seconds for runs in which everybody has an outcome.
-    const untilEnded = (recurrence: { campaign: TestCampaign }) =>
-      eventually({ ms: 60_000, waitingFor: 'the last run to end' }, async () => {
-        const states = await runsOf(recurrence);
-        return states.at(-1) === 'finished' ? states : undefined;
+  it(
+    'runs an instance less than an hour late, asks about a later one, and misses what is over',
+    async () => {
+      const { owner, template } = await sendingAccount('recurrences', {
+        ...{ people: 10, perSecond: 1000 },
       });
-    expect(await untilEnded(soon)).toEqual(['finished']);
-    expect(await untilEnded(over)).toEqual(['missed', 'finished']);
-    expect(await runsOf(late)).toEqual(['confirm']);
-    expect(receiver.mails.slice(before)).toHaveLength(20);
-    await late.campaign.operate('confirm');
-    await late.campaign.until('the confirmed run to end', ({ stats }) => stats.sent === 10);
-    expect(await untilEnded(late)).toEqual(['finished']);
-    expect(receiver.mails.slice(before)).toHaveLength(30);
-    for (const { campaign } of [soon, late, over]) await campaign.operate('cancel');
-  }, 240_000);
+      const definition = { channel: 'email', template_id: template, audience: EVERYBODY };
+      const hour = 3_600_000;
+      const before = receiver.mails.length;
+      const recurring = async (rule: string, minutesLate: number) => {
+        const campaign = await TestCampaign.create(owner, definition);
+        const dueAt = new Date(Date.now() - minutesLate * 60_000);
+        dueAt.setUTCMilliseconds(0);
+        const starts = new Date(dueAt.getTime() + 24 * hour * 30).toISOString();
+        await campaign.recur({ rule, starts_at: starts });
+        return { campaign, dueAt };
+      };
+      await ravand('stop', 'planner');
+      const soon = await recurring('FREQ=DAILY', 30);
+      const late = await recurring('FREQ=DAILY', 90);
+      const over = await recurring('FREQ=DAILY', 24 * 60 + 20);
+      for (const { campaign, dueAt } of [soon, late, over])
+        await database.query(
+          `UPDATE campaigns SET next_at = $2::text::timestamptz, recurrence = jsonb_set(recurrence::jsonb, '{starts_at}', to_jsonb($2::text))::json WHERE id = $1`,
+          [campaign.id, dueAt.toISOString()],
+        );
+      await ravand('start', 'planner');
+      await soon.campaign.until('the run to end', ({ stats }) => stats.sent === 10);
+      await over.campaign.until('the run to end', ({ stats }) => stats.sent === 10);
+      const runsOf = async ({ campaign }: { campaign: TestCampaign }) => {
+        const { rows } = await database.query<{ state: string }>(
+          'SELECT state FROM campaign_runs WHERE campaign_id = $1 ORDER BY due_at',
+          [campaign.id],
+        );
+        return rows.map(({ state }) => state);
+      };
+      // A dispatcher looks every two seconds for runs in which everybody has an outcome.
+      const untilEnded = (recurrence: { campaign: TestCampaign }) =>
+        eventually({ ms: 60_000, waitingFor: 'the last run to end' }, async () => {
+          const states = await runsOf(recurrence);
+          return states.at(-1) === 'finished' ? states : undefined;
+        });
+      expect(await untilEnded(soon)).toEqual(['finished']);
+      expect(await untilEnded(over)).toEqual(['missed', 'finished']);
+      expect(await runsOf(late)).toEqual(['confirm']);
+      expect(receiver.mails.slice(before)).toHaveLength(20);
+      await late.campaign.operate('confirm');
+      await late.campaign.until('the confirmed run to end', ({ stats }) => stats.sent === 10);
+      expect(await untilEnded(late)).toEqual(['finished']);
+      expect(receiver.mails.slice(before)).toHaveLength(30);
+      for (const { campaign } of [soon, late, over]) await campaign.operate('cancel');
+    },
+    testTimeout(240_000),
+  );
 });

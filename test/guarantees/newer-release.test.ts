@@ -12,6 +12,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { expectBalanced } from '../support/expect-balanced.ts';
 import { Ledger } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { stackKafka } from '../support/read-topic.ts';
 import { ReleaseProcesses } from '../support/release-processes.ts';
 import { freePort, metric, serverSettings } from '../support/service-process.ts';
@@ -76,71 +77,77 @@ describe.runIf(FULL)('What a newer release writes', () => {
     for (const name of ['HTTP_ADDR', 'PUBLIC_API_ADDR', 'PANEL_ADDR'])
       process.env[name] = `127.0.0.1:${await freePort()}`;
     await ravand('up', '--detach');
-  }, 240_000);
+  }, testTimeout(240_000));
   afterAll(async () => {
     await processes.remove();
     await ravand('down');
     for (const folder of [home, newer]) rmSync(folder, { recursive: true, force: true });
-  }, 120_000);
+  }, testTimeout(120_000));
 
-  it('waits in every consumer of this release, and the newer one loses and doubles nothing of it', async () => {
-    const ready = readyStack();
-    const env = { ...process.env, ...serverSettings(ready) };
-    const run = promisify(execFile);
-    await run(process.execPath, [join(newer, 'deploy/local/setup/migrate-clickhouse.ts')], { env });
-    const gateways = new Set([ready.ingest_url]);
-    const balanced = {
-      ...ready,
-      get ingest_url() {
-        const urls = [...gateways];
-        return urls[Math.floor(Math.random() * urls.length)] ?? '';
-      },
-    };
-    const account = await createAccount('newer release');
-    const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
-    const options = { ready: balanced, account, ledger, people: 6, pause: 10 };
-    const load = startCommerceLoad({ ...options, sentEvents: sayings });
+  it(
+    'waits in every consumer of this release, and the newer one loses and doubles nothing of it',
+    async () => {
+      const ready = readyStack();
+      const env = { ...process.env, ...serverSettings(ready) };
+      const run = promisify(execFile);
+      await run(process.execPath, [join(newer, 'deploy/local/setup/migrate-clickhouse.ts')], {
+        env,
+      });
+      const gateways = new Set([ready.ingest_url]);
+      const balanced = {
+        ...ready,
+        get ingest_url() {
+          const urls = [...gateways];
+          return urls[Math.floor(Math.random() * urls.length)] ?? '';
+        },
+      };
+      const account = await createAccount('newer release');
+      const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
+      const options = { ready: balanced, account, ledger, people: 6, pause: 10 };
+      const load = startCommerceLoad({ ...options, sentEvents: sayings });
 
-    await processes.start('ingest-gateway');
-    gateways.add(processes.url);
-    await sleep(2000);
-    gateways.delete(ready.ingest_url);
-    await ravand('stop', 'ingest-gateway');
-    await untilWaiting('normaliser', TOPIC.raw);
-    await untilWaiting('metering', TOPIC.raw);
+      await processes.start('ingest-gateway');
+      gateways.add(processes.url);
+      await sleep(2000);
+      gateways.delete(ready.ingest_url);
+      await ravand('stop', 'ingest-gateway');
+      await untilWaiting('normaliser', TOPIC.raw);
+      await untilWaiting('metering', TOPIC.raw);
 
-    for (const name of ['normaliser', 'metering']) {
-      await processes.start(name);
-      await ravand('stop', name);
-    }
-    await sleep(3000);
-    const finish = ['log', 'finish-upgrade'];
-    const failed = await run(join(newer, 'ravand'), finish, { env }).catch(
-      (error: unknown) => error as { stderr: string },
-    );
-    expect(failed.stderr).toContain('has a member of an older release');
-    const database = new pg.Client({ connectionString: ready.database_url });
-    await database.connect();
-    await database.query(`UPDATE written_schemas SET version = $1 WHERE subject = 'event-row'`, [
-      NEXT,
-    ]);
-    for (const name of SINKS) await untilWaiting(name, TOPIC.normalised);
+      for (const name of ['normaliser', 'metering']) {
+        await processes.start(name);
+        await ravand('stop', name);
+      }
+      await sleep(3000);
+      const finish = ['log', 'finish-upgrade'];
+      const failed = await run(join(newer, 'ravand'), finish, { env }).catch(
+        (error: unknown) => error as { stderr: string },
+      );
+      expect(failed.stderr).toContain('has a member of an older release');
+      const database = new pg.Client({ connectionString: ready.database_url });
+      await database.connect();
+      await database.query(`UPDATE written_schemas SET version = $1 WHERE subject = 'event-row'`, [
+        NEXT,
+      ]);
+      for (const name of SINKS) await untilWaiting(name, TOPIC.normalised);
 
-    for (const name of SINKS) {
-      await processes.start(name);
-      await ravand('stop', name);
-    }
-    const client = clickhouse(ready);
-    await verifyCommerce(client, { account, ledger, sayings, stop: () => load.stop() }, {});
-    await client.close();
-    // Metering of the stack is down: its books are read where the newer release writes them.
-    await expectBalanced(account, ledger, (accountId) =>
-      readReconciliation(database, { accountId, spooled: 0 }),
-    );
-    await database.end();
-    const ends = await withKafkaAdmin(stackKafka(), (admin) => topicEnds(admin, TOPIC.dead));
-    expect(ends.reduce((sum, { high }) => sum + high, 0)).toBe(0);
-  }, 600_000);
+      for (const name of SINKS) {
+        await processes.start(name);
+        await ravand('stop', name);
+      }
+      const client = clickhouse(ready);
+      await verifyCommerce(client, { account, ledger, sayings, stop: () => load.stop() }, {});
+      await client.close();
+      // Metering of the stack is down: its books are read where the newer release writes them.
+      await expectBalanced(account, ledger, (accountId) =>
+        readReconciliation(database, { accountId, spooled: 0 }),
+      );
+      await database.end();
+      const ends = await withKafkaAdmin(stackKafka(), (admin) => topicEnds(admin, TOPIC.dead));
+      expect(ends.reduce((sum, { high }) => sum + high, 0)).toBe(0);
+    },
+    testTimeout(600_000),
+  );
 });
 
 /** The service says that it waits: /readyz, metric. */

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../events/channels/channel-change.ts';
 import { resolveRecipients } from '../../messaging/recipients/resolve-recipients.ts';
 import { channelsOnce, trackedMessage } from '../support/channels.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { createAccount, eventually, ravand, readyStack } from '../support/stack.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 
@@ -47,49 +48,61 @@ async function unsubscribe(path: string): Promise<number> {
 }
 
 describe('an opt-out that was answered 200 is known to those who send (ARCHITECTURE.md, M6)', () => {
-  it('while Kafka is unavailable, and its announcement goes once the projection has it', async () => {
-    const { accountId } = await createAccount('opt-outs without Kafka');
-    const message = await trackedMessage(database, { accountId, userId: 'sara' });
-    expect(await consentOf(accountId, 'sara')).toBeUndefined();
-    await stop('kafka');
-    // The gateway spools as soon as it has noticed.
-    expect(await unsubscribe(message.unsubscribe)).toBe(200);
-    expect(await consentOf(accountId, 'sara')).toBe('unsubscribed');
-    expect(await announced(accountId)).toBe(1);
-    await startAll();
-    await channelsOnce(
-      database,
-      { accountId, userId: 'sara' },
-      ({ consents }) => consents['email'] === 'unsubscribed',
-    );
-    await eventually({ ms: 60_000, waitingFor: 'the announcement to be removed' }, async () =>
-      (await announced(accountId)) === 0 ? true : undefined,
-    );
-    expect(await consentOf(accountId, 'sara')).toBe('unsubscribed');
-  }, 180_000);
+  it(
+    'while Kafka is unavailable, and its announcement goes once the projection has it',
+    async () => {
+      const { accountId } = await createAccount('opt-outs without Kafka');
+      const message = await trackedMessage(database, { accountId, userId: 'sara' });
+      expect(await consentOf(accountId, 'sara')).toBeUndefined();
+      await stop('kafka');
+      // The gateway spools as soon as it has noticed.
+      expect(await unsubscribe(message.unsubscribe)).toBe(200);
+      expect(await consentOf(accountId, 'sara')).toBe('unsubscribed');
+      expect(await announced(accountId)).toBe(1);
+      await startAll();
+      await channelsOnce(
+        database,
+        { accountId, userId: 'sara' },
+        ({ consents }) => consents['email'] === 'unsubscribed',
+      );
+      await eventually({ ms: 60_000, waitingFor: 'the announcement to be removed' }, async () =>
+        (await announced(accountId)) === 0 ? true : undefined,
+      );
+      expect(await consentOf(accountId, 'sara')).toBe('unsubscribed');
+    },
+    testTimeout(180_000),
+  );
 
-  it('in the projection while Kafka is available, without an announcement', async () => {
-    const { accountId } = await createAccount('opt-outs');
-    const message = await trackedMessage(database, { accountId, userId: 'sara' });
-    expect(await unsubscribe(message.unsubscribe)).toBe(200);
-    expect(await announced(accountId)).toBe(0);
-    await eventually({ ms: 30_000, waitingFor: 'the consent' }, async () =>
-      (await consentOf(accountId, 'sara')) === 'unsubscribed' ? true : undefined,
-    );
-  }, 60_000);
+  it(
+    'in the projection while Kafka is available, without an announcement',
+    async () => {
+      const { accountId } = await createAccount('opt-outs');
+      const message = await trackedMessage(database, { accountId, userId: 'sara' });
+      expect(await unsubscribe(message.unsubscribe)).toBe(200);
+      expect(await announced(accountId)).toBe(0);
+      await eventually({ ms: 30_000, waitingFor: 'the consent' }, async () =>
+        (await consentOf(accountId, 'sara')) === 'unsubscribed' ? true : undefined,
+      );
+    },
+    testTimeout(60_000),
+  );
 
-  it('or is answered 503 while PostgreSQL is unavailable, too, and counts in the end', async () => {
-    const { accountId } = await createAccount('opt-outs without Kafka and PostgreSQL');
-    const message = await trackedMessage(database, { accountId, userId: 'sara' });
-    await stop('kafka');
-    await stop('postgres');
-    expect(await unsubscribe(message.unsubscribe)).toBe(503);
-    await startAll();
-    await eventually({ ms: 60_000, waitingFor: 'the opt-out to be accepted' }, async () =>
-      (await unsubscribe(message.unsubscribe)) === 200 ? true : undefined,
-    );
-    await eventually({ ms: 60_000, waitingFor: 'the consent' }, async () =>
-      (await consentOf(accountId, 'sara')) === 'unsubscribed' ? true : undefined,
-    );
-  }, 180_000);
+  it(
+    'or is answered 503 while PostgreSQL is unavailable, too, and counts in the end',
+    async () => {
+      const { accountId } = await createAccount('opt-outs without Kafka and PostgreSQL');
+      const message = await trackedMessage(database, { accountId, userId: 'sara' });
+      await stop('kafka');
+      await stop('postgres');
+      expect(await unsubscribe(message.unsubscribe)).toBe(503);
+      await startAll();
+      await eventually({ ms: 60_000, waitingFor: 'the opt-out to be accepted' }, async () =>
+        (await unsubscribe(message.unsubscribe)) === 200 ? true : undefined,
+      );
+      await eventually({ ms: 60_000, waitingFor: 'the consent' }, async () =>
+        (await consentOf(accountId, 'sara')) === 'unsubscribed' ? true : undefined,
+      );
+    },
+    testTimeout(180_000),
+  );
 });

@@ -3,6 +3,7 @@ import { peopleInDisorder } from '../support/disorder.ts';
 import { expectStoredOnce } from '../support/expect-stored-once.ts';
 import { Ledger } from '../support/ledger.ts';
 import { startLoad } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { createAccount, FULL, ravand, readyStack, sleep } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
 
@@ -42,6 +43,6 @@ describe('G1 to G4: during an outage under load, events are accepted, stored exa
       expect(during).toBeGreaterThan(0);
       expect(await peopleInDisorder(client, account.accountId)).toEqual([]);
     },
-    FULL ? 600_000 : 240_000,
+    testTimeout(FULL ? 600_000 : 240_000),
   );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { ServiceProcess } from '../support/service-process.ts';
 import { createAccount, FULL, killService, readyStack, sleep } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
@@ -45,7 +46,7 @@ describe('G5 and G7: profiles, people and the catalogue equal their reference im
       await verify(traffic, { kills });
       expect(traffic.ledger.durable.size).toBeGreaterThan(KILLS * 20);
     },
-    FULL ? 900_000 : 300_000,
+    testTimeout(FULL ? 900_000 : 300_000),
   );
 
   it(
@@ -72,7 +73,7 @@ describe('G5 and G7: profiles, people and the catalogue equal their reference im
       await sleep(1000);
       await verify(traffic, { killed });
     },
-    FULL ? 900_000 : 400_000,
+    testTimeout(FULL ? 900_000 : 400_000),
   );
 
   it(
@@ -95,6 +96,6 @@ describe('G5 and G7: profiles, people and the catalogue equal their reference im
       }
       await verify(traffic, { rebalances: REBALANCES });
     },
-    FULL ? 900_000 : 300_000,
+    testTimeout(FULL ? 900_000 : 300_000),
   );
 });

@@ -4,6 +4,7 @@ import { onAccount } from '../../platform/clickhouse/shards.ts';
 import { dropShadow } from '../support/drop-shadow.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -52,83 +53,87 @@ describe.runIf(FULL)('G7: a rebuild during live traffic', () => {
     for (const table of Object.values(TABLES)) await dropShadow(table, 'guarantee');
   });
 
-  it('loses, duplicates and changes nothing when it is killed with -9, resumed and swapped in', async () => {
-    const ready = readyStack();
-    const account = await createAccount('rebuild');
-    const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
-    const load = startCommerceLoad({
-      ready,
-      account,
-      ledger,
-      sentEvents: sayings,
-      people: 4,
-      pause: FULL ? 40 : 150,
-    });
-    await sleep(FULL ? 20_000 : 3000);
-    // A range is recorded and nothing of it is stored; then its rows are stored and it is not
-    // noted; profiles are folded and not noted.
-    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
-      moment: 'after',
-      update: /SET recorded/,
-    });
-    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
-      moment: 'before',
-      update: /SET positions/,
-    });
-    await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee'], {
-      moment: 'before',
-      update: /SET positions/,
-    });
-    for (const projection of PROJECTIONS)
-      expect(await rebuild(projection, '--into', 'guarantee')).toMatchObject({
-        state: 'caught up',
+  it(
+    'loses, duplicates and changes nothing when it is killed with -9, resumed and swapped in',
+    async () => {
+      const ready = readyStack();
+      const account = await createAccount('rebuild');
+      const [ledger, sayings] = [new Ledger(), new Map() as SentEvents];
+      const load = startCommerceLoad({
+        ready,
+        account,
+        ledger,
+        sentEvents: sayings,
+        people: 4,
+        pause: FULL ? 40 : 150,
       });
-    await killService('events-sink');
-    await killService('profiles-sink');
-    // Before the tables change their names, with the part standing still, and after it.
-    await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
-      moment: 'after',
-      update: /exchanging\\":\\"/,
-    });
-    await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
-      moment: 'before',
-      update: /state = 'cancelled'/,
-    });
-    for (const projection of SWAPPED)
-      expect(await rebuild(projection, '--into', 'guarantee', '--swap')).toMatchObject({
-        state: 'swapped',
+      await sleep(FULL ? 20_000 : 3000);
+      // A range is recorded and nothing of it is stored; then its rows are stored and it is not
+      // noted; profiles are folded and not noted.
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
+        moment: 'after',
+        update: /SET recorded/,
       });
-    await sleep(1000);
-    await load.stop();
-    expect(await untilStored(client, account.accountId, ledger)).toEqual({
-      lost: [],
-      doubled: [],
-      unknown: [],
-    });
-    await eventually(
-      { ms: 60_000, waitingFor: 'every event to be folded and counted' },
-      async () => {
-        const [found] = await rows<{ folded: number; counted: number }>(
-          client,
-          `SELECT (SELECT sum(event_count) FROM profiles FINAL WHERE account_id = {a:UInt64}) AS folded, (SELECT sum(count) FROM event_catalogue FINAL WHERE account_id = {a:UInt64}) AS counted`,
-          { a: account.accountId },
-        );
-        return found?.folded === ledger.durable.size && found.counted === ledger.durable.size
-          ? true
-          : undefined;
-      },
-    );
-    // What stands after the swap is again what the log gives.
-    for (const projection of PROJECTIONS) {
-      const { comparison } = await rebuild(projection, '--into', 'guarantee', '--compare');
-      expect(comparison, projection).toMatchObject({ differing: 0, examples: [] });
-      expect(comparison?.equal, projection).toBeGreaterThan(0);
-    }
-    expect(
-      (await rebuild('events', '--into', 'guarantee', '--source', 'normalised', '--compare'))
-        .comparison,
-    ).toMatchObject({ differing: 0 });
-  }, 600_000);
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee'], {
+        moment: 'before',
+        update: /SET positions/,
+      });
+      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee'], {
+        moment: 'before',
+        update: /SET positions/,
+      });
+      for (const projection of PROJECTIONS)
+        expect(await rebuild(projection, '--into', 'guarantee')).toMatchObject({
+          state: 'caught up',
+        });
+      await killService('events-sink');
+      await killService('profiles-sink');
+      // Before the tables change their names, with the part standing still, and after it.
+      await killedAtUpdate(['rebuild', 'events', '--into', 'guarantee', '--swap'], {
+        moment: 'after',
+        update: /exchanging\\":\\"/,
+      });
+      await killedAtUpdate(['rebuild', 'profiles', '--into', 'guarantee', '--swap'], {
+        moment: 'before',
+        update: /state = 'cancelled'/,
+      });
+      for (const projection of SWAPPED)
+        expect(await rebuild(projection, '--into', 'guarantee', '--swap')).toMatchObject({
+          state: 'swapped',
+        });
+      await sleep(1000);
+      await load.stop();
+      expect(await untilStored(client, account.accountId, ledger)).toEqual({
+        lost: [],
+        doubled: [],
+        unknown: [],
+      });
+      await eventually(
+        { ms: 60_000, waitingFor: 'every event to be folded and counted' },
+        async () => {
+          const [found] = await rows<{ folded: number; counted: number }>(
+            client,
+            `SELECT (SELECT sum(event_count) FROM profiles FINAL WHERE account_id = {a:UInt64}) AS folded, (SELECT sum(count) FROM event_catalogue FINAL WHERE account_id = {a:UInt64}) AS counted`,
+            { a: account.accountId },
+          );
+          return found?.folded === ledger.durable.size && found.counted === ledger.durable.size
+            ? true
+            : undefined;
+        },
+      );
+      // What stands after the swap is again what the log gives.
+      for (const projection of PROJECTIONS) {
+        const { comparison } = await rebuild(projection, '--into', 'guarantee', '--compare');
+        expect(comparison, projection).toMatchObject({ differing: 0, examples: [] });
+        expect(comparison?.equal, projection).toBeGreaterThan(0);
+      }
+      expect(
+        (await rebuild('events', '--into', 'guarantee', '--source', 'normalised', '--compare'))
+          .comparison,
+      ).toMatchObject({ differing: 0 });
+    },
+    testTimeout(600_000),
+  );
 
   it('reports missing and different rows when it is compared with the live table', async () => {
     await rebuild('events', '--into', 'guarantee', '--source', 'normalised');

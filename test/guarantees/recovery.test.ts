@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { onAccount } from '../../platform/clickhouse/shards.ts';
 import { post } from '../support/client.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -196,21 +197,25 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
     expect(await check()).toMatchObject({ compared: PEOPLE, differing: 0 });
   });
 
-  it('a swap can be undone and redone: the table that comes back has what arrived meanwhile', async () => {
-    await send(2);
-    for (let at = 0; at < PEOPLE; at++) await folded(`u-${at}`, 5);
-    expect(await rebuild('profiles', '--undo')).toMatchObject({ state: 'swapped' });
-    // The former table still lacks what it had lost, and nothing else.
-    await folded('u-3', 5);
-    expect((await check())?.differences.map(({ name }) => name).sort()).toEqual(['u-1', 'u-2']);
-    // Another rebuild into the same name keeps the table that the undo replaced.
-    await rebuild('profiles', '--into', 'recovery');
-    expect(await rebuild('profiles', '--undo')).toMatchObject({ state: 'swapped' });
-    await send(1);
-    for (let at = 0; at < PEOPLE; at++) await folded(`u-${at}`, 6);
-    await stored();
-    expect(await check()).toMatchObject({ compared: PEOPLE, differing: 0 });
-  }, 300_000);
+  it(
+    'a swap can be undone and redone: the table that comes back has what arrived meanwhile',
+    async () => {
+      await send(2);
+      for (let at = 0; at < PEOPLE; at++) await folded(`u-${at}`, 5);
+      expect(await rebuild('profiles', '--undo')).toMatchObject({ state: 'swapped' });
+      // The former table still lacks what it had lost, and nothing else.
+      await folded('u-3', 5);
+      expect((await check())?.differences.map(({ name }) => name).sort()).toEqual(['u-1', 'u-2']);
+      // Another rebuild into the same name keeps the table that the undo replaced.
+      await rebuild('profiles', '--into', 'recovery');
+      expect(await rebuild('profiles', '--undo')).toMatchObject({ state: 'swapped' });
+      await send(1);
+      for (let at = 0; at < PEOPLE; at++) await folded(`u-${at}`, 6);
+      await stored();
+      expect(await check()).toMatchObject({ compared: PEOPLE, differing: 0 });
+    },
+    testTimeout(300_000),
+  );
 
   // Takes PostgreSQL from every test that runs beside it: in the full form only.
   it.runIf(FULL)(
@@ -266,7 +271,7 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
         await folded(`u-${at}`, sent + (at === 1 || at === 2 ? 1 : 0));
       expect(await check()).toMatchObject({ differing: 0 });
     },
-    900_000,
+    testTimeout(900_000),
   );
 
   // Reads the whole log of the stack: in the full form only.
@@ -290,7 +295,7 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
       expect(await rebuild('events', '--undo')).toMatchObject({ state: 'swapped' });
       await stored();
     },
-    900_000,
+    testTimeout(900_000),
   );
 
   // As above; and it runs the deletion of the whole stack.
@@ -348,6 +353,6 @@ describe('Recovery: what was lost is found, and brought back exactly', () => {
       });
       expect(await booksOf()).toMatchObject({ published: 3, stored: 3, in_flight: 0 });
     },
-    900_000,
+    testTimeout(900_000),
   );
 });

@@ -4,6 +4,7 @@ import { FAIL_OVER_KINDS, type FailOverRedis } from '../support/connections/redi
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
 import { startTraffic, type Envelope } from '../support/load.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { freePort, metric, ServiceProcess } from '../support/service-process.ts';
 import { createAccount, FULL, ravand, readyStack, sleep } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
@@ -82,7 +83,7 @@ describe('G2: a master of Redis that is killed under load loses and doubles no e
         await servers.stop();
       }
     },
-    FULL ? 900_000 : 240_000,
+    testTimeout(FULL ? 900_000 : 240_000),
   );
 
   async function normaliser({ env }: FailOverRedis, instance: string) {

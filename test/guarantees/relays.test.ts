@@ -8,6 +8,7 @@ import { AllowedHosts } from '../../platform/outbound/allowed-hosts.ts';
 import { OutboundClient } from '../../platform/outbound/client.ts';
 import { connectPostgres, type Database } from '../../platform/postgres/pool.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { RelayAccount } from '../support/relay-account.ts';
 import { RelayProcess } from '../support/relay-process.ts';
 import { RELAY_SECRET, startRelayReceiver, type RelayReceiver } from '../support/relay-receiver.ts';
@@ -130,94 +131,98 @@ describe('relays', () => {
       expect(await account.falseSuccesses(healthyId, delivered)).toEqual([]);
       expect(await account.falseSuccesses(flappingId, flapped)).toEqual([]);
     },
-    FULL ? 1_500_000 : 480_000,
+    testTimeout(FULL ? 1_500_000 : 480_000),
   );
 
-  it('deliver to healthy endpoints without delay while another one times out', async () => {
-    const [healthy, silent, redirecting, secret] = [
-      receiver(2),
-      receiver(3),
-      receiver(4),
-      receiver(6),
-    ];
-    const event = `failing-${randomUUID().slice(0, 8)}`;
-    const healthyId = await account.save({ event, url: healthy.url });
+  it(
+    'deliver to healthy endpoints without delay while another one times out',
+    async () => {
+      const [healthy, silent, redirecting, secret] = [
+        receiver(2),
+        receiver(3),
+        receiver(4),
+        receiver(6),
+      ];
+      const event = `failing-${randomUUID().slice(0, 8)}`;
+      const healthyId = await account.save({ event, url: healthy.url });
 
-    const undisturbed = await latencies(event, healthy, 'before');
+      const undisturbed = await latencies(event, healthy, 'before');
 
-    silent.behave(() => 'silent');
-    redirecting.behave(() => ({ status: 307, location: secret.url }));
-    const silentId = await account.save({ event, url: silent.url });
-    const deadId = await account.save({ event, url: 'http://127.0.0.1:1/' });
-    const redirectingId = await account.save({ event, url: redirecting.url });
-    const disturbed = await latencies(event, healthy, 'while');
-    const failing = {
-      silent: await account.counts(silentId),
-      dead: await account.counts(deadId),
-      redirecting: await account.counts(redirectingId),
-    };
-    console.log(
-      JSON.stringify({
-        medians_ms: { undisturbed: median(undisturbed), disturbed: median(disturbed) },
-        p95_ms: { undisturbed: high(undisturbed), disturbed: high(disturbed) },
-        failing,
-      }),
-    );
+      silent.behave(() => 'silent');
+      redirecting.behave(() => ({ status: 307, location: secret.url }));
+      const silentId = await account.save({ event, url: silent.url });
+      const deadId = await account.save({ event, url: 'http://127.0.0.1:1/' });
+      const redirectingId = await account.save({ event, url: redirecting.url });
+      const disturbed = await latencies(event, healthy, 'while');
+      const failing = {
+        silent: await account.counts(silentId),
+        dead: await account.counts(deadId),
+        redirecting: await account.counts(redirectingId),
+      };
+      console.log(
+        JSON.stringify({
+          medians_ms: { undisturbed: median(undisturbed), disturbed: median(disturbed) },
+          p95_ms: { undisturbed: high(undisturbed), disturbed: high(disturbed) },
+          failing,
+        }),
+      );
 
-    // The healthy endpoint has everything while the silent one has nothing.
-    expect(silent.accepted().size).toBe(0);
-    expect(failing.silent).toMatchObject({ succeeded: 0, dead: 0 });
-    expect(await account.counts(healthyId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
-    // A redirect into the private network is permanent, and nothing arrived there.
-    await account.untilFinished(redirectingId, PROBES, 30_000);
-    expect(await account.counts(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
-    expect(secret.requests).toEqual([]);
-    const [refused] = await account.rows<{
-      error: string;
-      response_status: number | null;
-      attempts: number;
-    }>(
-      'SELECT error, response_status, attempts FROM relay_deliveries WHERE relay_id = $1 LIMIT 1',
-      redirectingId,
-    );
-    expect(refused).toEqual({
-      error: expect.stringContaining('127.0.0.1 is a loopback address') as string,
-      response_status: null,
-      attempts: 1,
-    });
-    // A closed port: deliveries are pending with the reason, and the breaker stops further
-    // attempts.
-    await eventually({ ms: 30_000, waitingFor: 'the breaker of the dead endpoint' }, async () =>
-      (await relays.metric('ravand_relay_breakers', 'open"')) > 0 ? true : undefined,
-    );
-    const failed = await account.rows<{ error: string; attempts: number }>(
-      `SELECT error, attempts FROM relay_deliveries WHERE relay_id = $1 AND status = 'pending' AND attempts > 0`,
-      deadId,
-    );
-    expect(failed.length).toBeGreaterThan(0);
-    expect(new Set(failed.map(({ error }) => error))).toEqual(
-      new Set(['connect ECONNREFUSED 127.0.0.1:1']),
-    );
+      // The healthy endpoint has everything while the silent one has nothing.
+      expect(silent.accepted().size).toBe(0);
+      expect(failing.silent).toMatchObject({ succeeded: 0, dead: 0 });
+      expect(await account.counts(healthyId)).toMatchObject({ succeeded: 2 * PROBES, dead: 0 });
+      // A redirect into the private network is permanent, and nothing arrived there.
+      await account.untilFinished(redirectingId, PROBES, 30_000);
+      expect(await account.counts(redirectingId)).toMatchObject({ succeeded: 0, dead: PROBES });
+      expect(secret.requests).toEqual([]);
+      const [refused] = await account.rows<{
+        error: string;
+        response_status: number | null;
+        attempts: number;
+      }>(
+        'SELECT error, response_status, attempts FROM relay_deliveries WHERE relay_id = $1 LIMIT 1',
+        redirectingId,
+      );
+      expect(refused).toEqual({
+        error: expect.stringContaining('127.0.0.1 is a loopback address') as string,
+        response_status: null,
+        attempts: 1,
+      });
+      // A closed port: deliveries are pending with the reason, and the breaker stops further
+      // attempts.
+      await eventually({ ms: 30_000, waitingFor: 'the breaker of the dead endpoint' }, async () =>
+        (await relays.metric('ravand_relay_breakers', 'open"')) > 0 ? true : undefined,
+      );
+      const failed = await account.rows<{ error: string; attempts: number }>(
+        `SELECT error, attempts FROM relay_deliveries WHERE relay_id = $1 AND status = 'pending' AND attempts > 0`,
+        deadId,
+      );
+      expect(failed.length).toBeGreaterThan(0);
+      expect(new Set(failed.map(({ error }) => error))).toEqual(
+        new Set(['connect ECONNREFUSED 127.0.0.1:1']),
+      );
 
-    // The endpoint recovers, and so does a process that was killed with attempts in flight:
-    // everything that waited arrives.
-    await relays.killAndStart();
-    silent.behave(() => ({ status: 200 }));
-    await account.untilFinished(silentId, PROBES, 150_000);
-    expect(silent.accepted().size).toBe(PROBES);
-    expect(await account.falseSuccesses(silentId, silent.accepted())).toEqual([]);
+      // The endpoint recovers, and so does a process that was killed with attempts in flight:
+      // everything that waited arrives.
+      await relays.killAndStart();
+      silent.behave(() => ({ status: 200 }));
+      await account.untilFinished(silentId, PROBES, 150_000);
+      expect(silent.accepted().size).toBe(PROBES);
+      expect(await account.falseSuccesses(silentId, silent.accepted())).toEqual([]);
 
-    // Dead deliveries arrive once their URL is corrected and they are retried.
-    await database.query('UPDATE relays SET url = $2 WHERE id = $1', [
-      redirectingId,
-      receiver(5).url,
-    ]);
-    expect(await account.retry(redirectingId)).toBe(PROBES);
-    await eventually({ ms: 60_000, waitingFor: 'retried deliveries to arrive' }, async () =>
-      (await account.counts(redirectingId)).succeeded === PROBES ? true : undefined,
-    );
-    expect(receiver(5).accepted().size).toBe(PROBES);
-  }, 300_000);
+      // Dead deliveries arrive once their URL is corrected and they are retried.
+      await database.query('UPDATE relays SET url = $2 WHERE id = $1', [
+        redirectingId,
+        receiver(5).url,
+      ]);
+      expect(await account.retry(redirectingId)).toBe(PROBES);
+      await eventually({ ms: 60_000, waitingFor: 'retried deliveries to arrive' }, async () =>
+        (await account.counts(redirectingId)).succeeded === PROBES ? true : undefined,
+      );
+      expect(receiver(5).accepted().size).toBe(PROBES);
+    },
+    testTimeout(300_000),
+  );
 
   const PROBES = FULL ? 300 : 80;
 
@@ -250,36 +255,40 @@ describe('relays', () => {
     return values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0;
   }
 
-  it('apply a relay that was saved before an event was accepted, and never a disabled one', async () => {
-    const at = receiver(5);
-    const event = `saved-${randomUUID().slice(0, 8)}`;
-    await account.send(event, 5);
-    const id = await account.save({ event, url: at.url });
-    await account.track(event, `${event}-first`, { paid: true, total: 12.5 });
-    await account.untilFinished(id, 1, 30_000);
-    await database.query('UPDATE relays SET enabled = false WHERE id = $1', [id]);
-    await account.track(event, `${event}-disabled`);
-    await database.query(
-      'UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1',
-      [id],
-    );
-    await account.track(event, `${event}-again`);
-    await account.untilFinished(id, 2, 30_000);
-    const arrived = [...at.accepted().keys()].filter((messageId) => messageId.startsWith(event));
-    expect(arrived.sort()).toEqual([`${event}-again`, `${event}-first`]);
-    const request = at.requests.find(({ messageId }) => messageId === `${event}-first`);
-    expect(request?.headers).toMatchObject({
-      'content-type': 'application/json',
-      'user-agent': 'Service-Relay/1',
-    });
-    expect(JSON.parse(request?.body ?? '')).toEqual({
-      event,
-      user_id: 'u',
-      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
-      properties: { paid: true, total: 12.5 },
-      message_id: `${event}-first`,
-    });
-  }, 120_000);
+  it(
+    'apply a relay that was saved before an event was accepted, and never a disabled one',
+    async () => {
+      const at = receiver(5);
+      const event = `saved-${randomUUID().slice(0, 8)}`;
+      await account.send(event, 5);
+      const id = await account.save({ event, url: at.url });
+      await account.track(event, `${event}-first`, { paid: true, total: 12.5 });
+      await account.untilFinished(id, 1, 30_000);
+      await database.query('UPDATE relays SET enabled = false WHERE id = $1', [id]);
+      await account.track(event, `${event}-disabled`);
+      await database.query(
+        'UPDATE relays SET enabled = true, active_since = clock_timestamp() WHERE id = $1',
+        [id],
+      );
+      await account.track(event, `${event}-again`);
+      await account.untilFinished(id, 2, 30_000);
+      const arrived = [...at.accepted().keys()].filter((messageId) => messageId.startsWith(event));
+      expect(arrived.sort()).toEqual([`${event}-again`, `${event}-first`]);
+      const request = at.requests.find(({ messageId }) => messageId === `${event}-first`);
+      expect(request?.headers).toMatchObject({
+        'content-type': 'application/json',
+        'user-agent': 'Service-Relay/1',
+      });
+      expect(JSON.parse(request?.body ?? '')).toEqual({
+        event,
+        user_id: 'u',
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+        properties: { paid: true, total: 12.5 },
+        message_id: `${event}-first`,
+      });
+    },
+    testTimeout(120_000),
+  );
 
   it('refuse a host name permanently whose second lookup answers a private address', async () => {
     const at = receiver(6);
@@ -329,32 +338,36 @@ describe('relays', () => {
     client.close();
   });
 
-  it('send nothing while the secret cannot be opened, and report the reason in the queue', async () => {
-    const at = receiver(5);
-    const event = `sealed-${randomUUID().slice(0, 8)}`;
-    const id = await account.save({ event, url: at.url });
-    const other = parseSealingKeys(makeSealingKey('other')) ?? expect.fail('no key');
-    await account.seal(id, other, 'x');
-    const [messageId = ''] = await account.send(event, 1);
-    const row = await eventually(
-      { ms: 30_000, waitingFor: 'the delivery in the queue' },
-      async () => {
-        const [found] = await account.rows<{ status: string; attempts: number; error: string }>(
-          'SELECT status, attempts, error FROM relay_deliveries WHERE relay_id = $1',
-          id,
-        );
-        return found;
-      },
-    );
-    expect(row).toEqual({
-      status: 'pending',
-      attempts: 0,
-      error: expect.stringContaining('sealed under the key other') as string,
-    });
-    expect(at.accepted().has(messageId)).toBe(false);
-    // With a readable secret it is sent.
-    await account.seal(id, sealer, RELAY_SECRET);
-    await account.untilFinished(id, 1, 30_000);
-    expect(at.requests.find((request) => request.messageId === messageId)?.isSigned).toBe(true);
-  }, 90_000);
+  it(
+    'send nothing while the secret cannot be opened, and report the reason in the queue',
+    async () => {
+      const at = receiver(5);
+      const event = `sealed-${randomUUID().slice(0, 8)}`;
+      const id = await account.save({ event, url: at.url });
+      const other = parseSealingKeys(makeSealingKey('other')) ?? expect.fail('no key');
+      await account.seal(id, other, 'x');
+      const [messageId = ''] = await account.send(event, 1);
+      const row = await eventually(
+        { ms: 30_000, waitingFor: 'the delivery in the queue' },
+        async () => {
+          const [found] = await account.rows<{ status: string; attempts: number; error: string }>(
+            'SELECT status, attempts, error FROM relay_deliveries WHERE relay_id = $1',
+            id,
+          );
+          return found;
+        },
+      );
+      expect(row).toEqual({
+        status: 'pending',
+        attempts: 0,
+        error: expect.stringContaining('sealed under the key other') as string,
+      });
+      expect(at.accepted().has(messageId)).toBe(false);
+      // With a readable secret it is sent.
+      await account.seal(id, sealer, RELAY_SECRET);
+      await account.untilFinished(id, 1, 30_000);
+      expect(at.requests.find((request) => request.messageId === messageId)?.isSigned).toBe(true);
+    },
+    testTimeout(90_000),
+  );
 });

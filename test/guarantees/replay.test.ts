@@ -7,6 +7,7 @@ import { onAccount } from '../../platform/clickhouse/shards.ts';
 import { dropShadow } from '../support/drop-shadow.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { Ledger, untilStored } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -167,7 +168,7 @@ describe('G7: a replay of a range of the log', () => {
         unknown: [],
       });
     },
-    900_000,
+    testTimeout(900_000),
   );
 
   it('writes the same rows into shadow tables from either topic', async () => {

@@ -9,6 +9,7 @@ import { startFaultyProxy, type Fault, type FaultyProxy } from '../integration/s
 import { flush, launch, openPage, openShop } from '../integration/sdk/shop.ts';
 import type { Shop, ShopWindow } from '../integration/sdk/shop.ts';
 import { torture, type Calls } from '../integration/sdk/torture.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { createAccount, eventually, FULL, ravand, readyStack } from '../support/stack.ts';
 import { rows, sleep, type TestAccount } from '../support/stack.ts';
 import { openClickhouse } from '../support/stack-clients.ts';
@@ -85,35 +86,39 @@ const untilSent = (page: Page) =>
   expect.poll(async () => (await flush(page)).pending, { timeout: 60_000, interval: 500 }).toBe(0);
 
 describe('Events of a page (ingest 7.5)', () => {
-  it('are there once, in their order, after tabs were closed, reloaded and killed, offline and while requests failed', async () => {
-    const context = await browser.newContext();
-    const ids = new Set<string>();
-    await torture(
-      {
-        context,
-        open: () => open(context),
-        make: async (page, calls) => {
-          for (const id of await make('torture')(page, calls)) ids.add(id);
+  it(
+    'are there once, in their order, after tabs were closed, reloaded and killed, offline and while requests failed',
+    async () => {
+      const context = await browser.newContext();
+      const ids = new Set<string>();
+      await torture(
+        {
+          context,
+          open: () => open(context),
+          make: async (page, calls) => {
+            for (const id of await make('torture')(page, calls)) ids.add(id);
+          },
+          setFault: (fault) => (proxy.fault = fault),
+          hasMet: (fault) => proxy.counts.has(fault),
         },
-        setFault: (fault) => (proxy.fault = fault),
-        hasMet: (fault) => proxy.counts.has(fault),
-      },
-      EVENTS,
-    );
-    const last = await open(context);
-    await untilSent(last);
-    const found = await arrived('torture', EVENTS);
-    const numbers = found.map(({ number }) => number).sort((a, b) => a - b);
-    expect(numbers).toEqual(Array.from({ length: EVENTS }, (_, number) => number));
-    expect(new Set(found.map(({ message_id }) => message_id))).toEqual(ids);
-    expect(new Set(found.map(({ anonymous_id }) => anonymous_id)).size).toBe(1);
-    for (const tab of new Set(found.map((one) => one.tab))) expectOrder(found, tab);
-    // The test is worth something only if requests failed in every way.
-    for (const fault of ['lost', 'refuse', 503, 429] as Fault[])
-      expect(proxy.counts.get(fault)).toBeGreaterThan(0);
-    await expectBalance(last, EVENTS);
-    await context.close();
-  }, 420_000);
+        EVENTS,
+      );
+      const last = await open(context);
+      await untilSent(last);
+      const found = await arrived('torture', EVENTS);
+      const numbers = found.map(({ number }) => number).sort((a, b) => a - b);
+      expect(numbers).toEqual(Array.from({ length: EVENTS }, (_, number) => number));
+      expect(new Set(found.map(({ message_id }) => message_id))).toEqual(ids);
+      expect(new Set(found.map(({ anonymous_id }) => anonymous_id)).size).toBe(1);
+      for (const tab of new Set(found.map((one) => one.tab))) expectOrder(found, tab);
+      // The test is worth something only if requests failed in every way.
+      for (const fault of ['lost', 'refuse', 503, 429] as Fault[])
+        expect(proxy.counts.get(fault)).toBeGreaterThan(0);
+      await expectBalance(last, EVENTS);
+      await context.close();
+    },
+    testTimeout(420_000),
+  );
 
   it('that were made in hours offline are there once, at their times, in sessions of their own', async () => {
     const context = await browser.newContext();
@@ -217,31 +222,35 @@ describe('Events of a Node process with a queue file (ingest 7.5)', () => {
     return last;
   }
 
-  it('are there once, in their order, after kill -9 while requests failed', async () => {
-    const script = join(folder, 'program.ts');
-    writeFileSync(script, program());
-    const durable: number[] = [];
-    for (let kill = 0; kill < KILLS; kill++) {
-      proxy.fault = FAULTS[kill % FAULTS.length] ?? 'none';
-      const first = kill * 1000;
-      const last = await runAndKill(script, first, 40 + (kill % 7));
-      for (let number = first; number <= last; number++) durable.push(number);
-    }
-    proxy.fault = 'none';
-    const rest = join(folder, 'rest.ts');
-    writeFileSync(
-      rest,
-      program().replace(/setInterval[^]*/, 'await ravand.close(30_000); process.exit();'),
-    );
-    await runAndKill(rest, 0, Number.POSITIVE_INFINITY);
-    const found = await arrived('killed', durable.length);
-    const numbers = found.map(({ number }) => number);
-    expect(new Set(numbers).size).toBe(numbers.length);
-    expect(numbers).toEqual(expect.arrayContaining(durable));
-    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
-    expect(durable.length).toBeGreaterThan(KILLS * 40);
-    await eventually({ ms: 60_000, every: 2000, waitingFor: 'the balances' }, async () =>
-      ((await balancesOf('ravand-node'))?.clients ?? 0) > 1 ? true : undefined,
-    );
-  }, 240_000);
+  it(
+    'are there once, in their order, after kill -9 while requests failed',
+    async () => {
+      const script = join(folder, 'program.ts');
+      writeFileSync(script, program());
+      const durable: number[] = [];
+      for (let kill = 0; kill < KILLS; kill++) {
+        proxy.fault = FAULTS[kill % FAULTS.length] ?? 'none';
+        const first = kill * 1000;
+        const last = await runAndKill(script, first, 40 + (kill % 7));
+        for (let number = first; number <= last; number++) durable.push(number);
+      }
+      proxy.fault = 'none';
+      const rest = join(folder, 'rest.ts');
+      writeFileSync(
+        rest,
+        program().replace(/setInterval[^]*/, 'await ravand.close(30_000); process.exit();'),
+      );
+      await runAndKill(rest, 0, Number.POSITIVE_INFINITY);
+      const found = await arrived('killed', durable.length);
+      const numbers = found.map(({ number }) => number);
+      expect(new Set(numbers).size).toBe(numbers.length);
+      expect(numbers).toEqual(expect.arrayContaining(durable));
+      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+      expect(durable.length).toBeGreaterThan(KILLS * 40);
+      await eventually({ ms: 60_000, every: 2000, waitingFor: 'the balances' }, async () =>
+        ((await balancesOf('ravand-node'))?.clients ?? 0) > 1 ? true : undefined,
+      );
+    },
+    testTimeout(240_000),
+  );
 });

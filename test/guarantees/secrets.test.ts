@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVICES } from '../../schemas/topology.ts';
 import { call, makeMember, sessionIn, signIn, type Reply } from '../contract/control/panel.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   add,
   logsOfStack,
@@ -121,7 +122,7 @@ describe('a run with right and wrong credentials for every server and every entr
     await commands();
     for (const [file, text] of logsOfStack(home)) seen.set(`log: ${file}`, text);
     for (const { name } of SERVICES) await metricsOf(name);
-  }, 300_000);
+  }, testTimeout(300_000));
 
   async function ingest(writeKey: string): Promise<void> {
     const base = ready.ingest_url;

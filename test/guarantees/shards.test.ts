@@ -8,6 +8,7 @@ import { eachShard, onAccount } from '../../platform/clickhouse/shards.ts';
 import { COLUMNS } from '../../projections/events/insert-batch.ts';
 import { post } from '../support/client.ts';
 import { startOneServer, type OneServer } from '../support/one-server.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import {
   createAccount,
   eventually,
@@ -118,7 +119,7 @@ describe('two shards of ClickHouse hold what one server holds', () => {
       await one.ravand('rebuild', projection, '--into', 'one');
       expected[projection] = await picture(one.client, projection, '_one');
     }
-  }, 600_000);
+  }, testTimeout(600_000));
   afterAll(() => one.close());
 
   it('as the services wrote it, with the accounts on both shards', async () => {
@@ -154,30 +155,34 @@ describe('two shards of ClickHouse hold what one server holds', () => {
       expect(swapped).toMatchObject({ state: 'swapped', comparison: { differing: 0 } });
       expect(await picture(client, projection)).toEqual(expected[projection]);
     },
-    600_000,
+    testTimeout(600_000),
   );
 
-  it('after a person of each shard was erased, and with events that came after the swaps', async () => {
-    const [first, second] = accounts;
-    if (!first || !second) throw new Error('two accounts were expected');
-    for (const { accountId } of [first, second]) {
-      const person = ['--account', String(accountId), '--user-id', 'user-1'];
-      expect(await ravand('erase', ...person)).toMatch(/removed/);
-    }
-    const names = ['user-1', 'device-1'];
-    const isErased = (row: Record<string, unknown>) =>
-      [first, second].some(({ accountId }) => accountId === row['account_id']) &&
-      names.some((name) => [row['user_id'], row['anonymous_id'], row['name']].includes(name));
-    for (const projection of ['events', 'profiles'] as const) {
-      const left = (expected[projection] as Record<string, unknown>[]).filter(
-        (row) => !isErased(row),
-      );
-      expect(left.length).toBeLessThan(expected[projection]?.length ?? 0);
-      expect(await picture(client, projection), projection).toEqual(left);
-    }
-    for (const account of accounts.slice(2)) {
-      await send(account, [{ type: 'track', event: 'returned', user_id: 'user-2' }]);
-      await untilEverywhere(account, EVENTS + 1);
-    }
-  }, 600_000);
+  it(
+    'after a person of each shard was erased, and with events that came after the swaps',
+    async () => {
+      const [first, second] = accounts;
+      if (!first || !second) throw new Error('two accounts were expected');
+      for (const { accountId } of [first, second]) {
+        const person = ['--account', String(accountId), '--user-id', 'user-1'];
+        expect(await ravand('erase', ...person)).toMatch(/removed/);
+      }
+      const names = ['user-1', 'device-1'];
+      const isErased = (row: Record<string, unknown>) =>
+        [first, second].some(({ accountId }) => accountId === row['account_id']) &&
+        names.some((name) => [row['user_id'], row['anonymous_id'], row['name']].includes(name));
+      for (const projection of ['events', 'profiles'] as const) {
+        const left = (expected[projection] as Record<string, unknown>[]).filter(
+          (row) => !isErased(row),
+        );
+        expect(left.length).toBeLessThan(expected[projection]?.length ?? 0);
+        expect(await picture(client, projection), projection).toEqual(left);
+      }
+      for (const account of accounts.slice(2)) {
+        await send(account, [{ type: 'track', event: 'returned', user_id: 'user-2' }]);
+        await untilEverywhere(account, EVENTS + 1);
+      }
+    },
+    testTimeout(600_000),
+  );
 });

@@ -14,6 +14,7 @@ import type { EncodedRow } from '../../projections/events/decode.ts';
 import { clickhouseEventsTable } from '../../projections/events/events-table.ts';
 import { retentionRows } from '../../projections/retention/clickhouse-rows.ts';
 import { post } from '../support/client.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { metric } from '../support/service-process.ts';
 import {
   clickhouse,
@@ -90,7 +91,7 @@ describe('a year of 50 accounts', () => {
     });
     books = await openBooksDatabase();
     await books.migrate('0001', '0099');
-  }, 180_000);
+  }, testTimeout(180_000));
   afterAll(async () => {
     await books.close();
     await warehouse.close();
@@ -166,132 +167,156 @@ describe('a year of 50 accounts', () => {
     };
   }
 
-  it('costs the periodic work and a report of a week as many rows as a month', async () => {
-    await fill(0, 31);
-    const month = await workOfADay();
-    const { published } = await readReconciliation(books.database, { spooled: 0 });
-    await fill(32, 399);
-    // As merges leave it: one part a month.
-    await warehouse.client.command({ query: 'OPTIMIZE TABLE events FINAL' });
-    const year = await workOfADay();
-    console.log(JSON.stringify({ month, year }));
-    for (const [work, count] of Object.entries(year))
-      expect(count, work).toBeLessThanOrEqual(1.5 * (month[work] ?? 0) + GRANULES * 8192);
-    expect((await readReconciliation(books.database, { spooled: 0 })).published).toBe(
-      published + ACCOUNTS * MINUTES * 368,
-    );
-  }, 600_000);
+  it(
+    'costs the periodic work and a report of a week as many rows as a month',
+    async () => {
+      await fill(0, 31);
+      const month = await workOfADay();
+      const { published } = await readReconciliation(books.database, { spooled: 0 });
+      await fill(32, 399);
+      // As merges leave it: one part a month.
+      await warehouse.client.command({ query: 'OPTIMIZE TABLE events FINAL' });
+      const year = await workOfADay();
+      console.log(JSON.stringify({ month, year }));
+      for (const [work, count] of Object.entries(year))
+        expect(count, work).toBeLessThanOrEqual(1.5 * (month[work] ?? 0) + GRANULES * 8192);
+      expect((await readReconciliation(books.database, { spooled: 0 })).published).toBe(
+        published + ACCOUNTS * MINUTES * 368,
+      );
+    },
+    testTimeout(600_000),
+  );
 
-  it('is folded into days without a change of the books', async () => {
-    const before = await readReconciliation(books.database, { spooled: 0 });
-    for (let turns = 0; (await foldOldMinutes(books.database)) > 0; turns++)
-      expect(turns).toBeLessThan(400);
-    expect(await readReconciliation(books.database, { spooled: 0 })).toEqual(before);
-    const { rows: kept } = await books.database.query<{ minutes: number; days: number }>(
-      `SELECT (SELECT count(*)::int FROM books) AS minutes, (SELECT count(*)::int FROM book_days) AS days`,
-    );
-    expect(kept[0]?.minutes).toBeLessThanOrEqual(ACCOUNTS * MINUTES * 73);
-    expect(kept[0]?.days).toBeLessThanOrEqual(ACCOUNTS * 331);
-  }, 300_000);
+  it(
+    'is folded into days without a change of the books',
+    async () => {
+      const before = await readReconciliation(books.database, { spooled: 0 });
+      for (let turns = 0; (await foldOldMinutes(books.database)) > 0; turns++)
+        expect(turns).toBeLessThan(400);
+      expect(await readReconciliation(books.database, { spooled: 0 })).toEqual(before);
+      const { rows: kept } = await books.database.query<{ minutes: number; days: number }>(
+        `SELECT (SELECT count(*)::int FROM books) AS minutes, (SELECT count(*)::int FROM book_days) AS days`,
+      );
+      expect(kept[0]?.minutes).toBeLessThanOrEqual(ACCOUNTS * MINUTES * 73);
+      expect(kept[0]?.days).toBeLessThanOrEqual(ACCOUNTS * 331);
+    },
+    testTimeout(300_000),
+  );
 
-  it('loses expired rows by whole parts only, and reports do not see them before', async () => {
-    const { client } = warehouse;
-    const account = 9_000_001;
-    const insert = (ages: readonly number[]) =>
-      client.insert({
-        table: 'events',
-        values: ages.map((age) => ({
-          ...{ account_id: account, event: 'old', type: 'track', user_id: `u${age}` },
-          timestamp: new Date(now - age * DAY).toISOString(),
-          received_at: new Date(now).toISOString(),
-        })),
+  it(
+    'loses expired rows by whole parts only, and reports do not see them before',
+    async () => {
+      const { client } = warehouse;
+      const account = 9_000_001;
+      const insert = (ages: readonly number[]) =>
+        client.insert({
+          table: 'events',
+          values: ages.map((age) => ({
+            ...{ account_id: account, event: 'old', type: 'track', user_id: `u${age}` },
+            timestamp: new Date(now - age * DAY).toISOString(),
+            received_at: new Date(now).toISOString(),
+          })),
+          format: 'JSONEachRow',
+        });
+      const partsOf = async () =>
+        rows<{ name: string; rows: number; first: number }>(
+          client,
+          `SELECT _part AS name, count() AS rows, toUnixTimestamp(min(timestamp)) AS first FROM events WHERE account_id = ${account} GROUP BY name`,
+        );
+      await client.command({
+        query: 'ALTER TABLE events MODIFY SETTING merge_with_ttl_timeout = 1',
+      });
+      // The part with the youngest row is kept whole; the others are expired as a whole.
+      const mixed = [400.5, 399];
+      await insert(mixed);
+      await insert([500, 501]);
+      await eventually({ ms: 60_000, waitingFor: 'the expired part to be dropped' }, async () =>
+        (await partsOf()).every(({ first }) => first * 1000 > now - 490 * DAY) ? true : undefined,
+      );
+      const left = (await partsOf()).reduce((sum, part) => sum + part.rows, 0);
+      expect(left).toBe(mixed.length);
+      const parsed = parseFunnel({
+        ...{ steps: [{ event: 'old' }, { event: 'none' }], timezone: 'UTC' },
+        from: new Date(now - 600 * DAY).toISOString(),
+        to: new Date(now).toISOString(),
+      });
+      if (!parsed.ok) throw new Error(parsed.problem.message);
+      const { sql, params } = compileFunnel({
+        ...{ request: parsed.request, accountId: account, merges: 'none' as const },
+      });
+      const answer = await client.query({
+        query: sql,
+        query_params: params,
         format: 'JSONEachRow',
       });
-    const partsOf = async () =>
-      rows<{ name: string; rows: number; first: number }>(
-        client,
-        `SELECT _part AS name, count() AS rows, toUnixTimestamp(min(timestamp)) AS first FROM events WHERE account_id = ${account} GROUP BY name`,
-      );
-    await client.command({
-      query: 'ALTER TABLE events MODIFY SETTING merge_with_ttl_timeout = 1',
-    });
-    // The part with the youngest row is kept whole; the others are expired as a whole.
-    const mixed = [400.5, 399];
-    await insert(mixed);
-    await insert([500, 501]);
-    await eventually({ ms: 60_000, waitingFor: 'the expired part to be dropped' }, async () =>
-      (await partsOf()).every(({ first }) => first * 1000 > now - 490 * DAY) ? true : undefined,
-    );
-    const left = (await partsOf()).reduce((sum, part) => sum + part.rows, 0);
-    expect(left).toBe(mixed.length);
-    const parsed = parseFunnel({
-      ...{ steps: [{ event: 'old' }, { event: 'none' }], timezone: 'UTC' },
-      from: new Date(now - 600 * DAY).toISOString(),
-      to: new Date(now).toISOString(),
-    });
-    if (!parsed.ok) throw new Error(parsed.problem.message);
-    const { sql, params } = compileFunnel({
-      ...{ request: parsed.request, accountId: account, merges: 'none' as const },
-    });
-    const answer = await client.query({ query: sql, query_params: params, format: 'JSONEachRow' });
-    expect(await answer.json()).toMatchObject([{ counts: [1, 0] }]);
-  }, 120_000);
+      expect(await answer.json()).toMatchObject([{ counts: [1, 0] }]);
+    },
+    testTimeout(120_000),
+  );
 });
 
 /** ClickHouse reads whole granules: at most one for each month that it keeps. */
 const GRANULES = 15;
 
-it('a Redis that restarts with its file gets back the last claims, not those of the window', async () => {
-  const account = await createAccount('restarted redis');
-  const ready = readyStack();
-  const client = clickhouse(ready);
-  const normaliser = await serviceStatus('normaliser');
-  const refilled = (from: string) =>
-    metric(normaliser.admin_url ?? '', 'ravand_normaliser_refilled_claims_total', `from="${from}"`);
-  const history = 9_000_002;
-  const ids = Array.from({ length: 100 }, () => randomUUID());
-  const send = async () => {
-    const batch = ids.map((id) => ({ type: 'track', event: 'x', user_id: id, message_id: id }));
-    const answer = await post(`${ready.ingest_url}/v1/batch`, account.writeKey, { batch });
-    expect(answer.status).toBe(200);
-  };
-  const stored = async () =>
-    (
-      await rows<{ n: number }>(
-        client,
-        `SELECT count() AS n FROM events WHERE account_id = ${account.accountId}`,
-      )
-    )[0]?.n;
-  try {
-    await client.command({
-      query: `INSERT INTO events (account_id, event, type, user_id, message_id, timestamp, received_at)
+it(
+  'a Redis that restarts with its file gets back the last claims, not those of the window',
+  async () => {
+    const account = await createAccount('restarted redis');
+    const ready = readyStack();
+    const client = clickhouse(ready);
+    const normaliser = await serviceStatus('normaliser');
+    const refilled = (from: string) =>
+      metric(
+        normaliser.admin_url ?? '',
+        'ravand_normaliser_refilled_claims_total',
+        `from="${from}"`,
+      );
+    const history = 9_000_002;
+    const ids = Array.from({ length: 100 }, () => randomUUID());
+    const send = async () => {
+      const batch = ids.map((id) => ({ type: 'track', event: 'x', user_id: id, message_id: id }));
+      const answer = await post(`${ready.ingest_url}/v1/batch`, account.writeKey, { batch });
+      expect(answer.status).toBe(200);
+    };
+    const stored = async () =>
+      (
+        await rows<{ n: number }>(
+          client,
+          `SELECT count() AS n FROM events WHERE account_id = ${account.accountId}`,
+        )
+      )[0]?.n;
+    try {
+      await client.command({
+        query: `INSERT INTO events (account_id, event, type, user_id, message_id, timestamp, received_at)
         SELECT ${history}, 'x', 'track', 'u', concat('h', toString(number)), now64(3) - toIntervalSecond(3600 + number % 3000), now64(3) - toIntervalSecond(3600 + number % 3000)
         FROM numbers(${FULL ? 2_000_000 : 50_000})`,
-    });
-    await send();
-    await eventually({ ms: 60_000, waitingFor: 'the events to be stored' }, async () =>
-      (await stored()) === ids.length ? true : undefined,
-    );
-    const before = { log: await refilled('log'), warehouse: await refilled('warehouse') };
-    expect(await killService('redis')).toBe(true);
-    await eventually({ ms: 60_000, waitingFor: 'the normaliser to be ready again' }, async () => {
-      const url = normaliser.admin_url ?? '';
-      const isLoaded = (await metric(url, 'ravand_normaliser_claims_filled')) === 1;
-      const isReady = (await fetch(`${url}/readyz`)).ok;
-      const { pid } = await serviceStatus('redis');
-      return isLoaded && isReady && pid !== null ? true : undefined;
-    });
-    await send();
-    await eventually({ ms: 60_000, waitingFor: 'the claims to be loaded' }, async () =>
-      (await metric(normaliser.admin_url ?? '', 'ravand_normaliser_claims_filled')) === 1
-        ? true
-        : undefined,
-    );
-    expect((await refilled('warehouse')) - before.warehouse).toBe(0);
-    expect((await refilled('log')) - before.log).toBeLessThanOrEqual(2 * ids.length);
-    expect(await stored()).toBe(ids.length);
-  } finally {
-    await client.command({ query: `DELETE FROM events WHERE account_id = ${history}` });
-    await client.close();
-  }
-}, 240_000);
+      });
+      await send();
+      await eventually({ ms: 60_000, waitingFor: 'the events to be stored' }, async () =>
+        (await stored()) === ids.length ? true : undefined,
+      );
+      const before = { log: await refilled('log'), warehouse: await refilled('warehouse') };
+      expect(await killService('redis')).toBe(true);
+      await eventually({ ms: 60_000, waitingFor: 'the normaliser to be ready again' }, async () => {
+        const url = normaliser.admin_url ?? '';
+        const isLoaded = (await metric(url, 'ravand_normaliser_claims_filled')) === 1;
+        const isReady = (await fetch(`${url}/readyz`)).ok;
+        const { pid } = await serviceStatus('redis');
+        return isLoaded && isReady && pid !== null ? true : undefined;
+      });
+      await send();
+      await eventually({ ms: 60_000, waitingFor: 'the claims to be loaded' }, async () =>
+        (await metric(normaliser.admin_url ?? '', 'ravand_normaliser_claims_filled')) === 1
+          ? true
+          : undefined,
+      );
+      expect((await refilled('warehouse')) - before.warehouse).toBe(0);
+      expect((await refilled('log')) - before.log).toBeLessThanOrEqual(2 * ids.length);
+      expect(await stored()).toBe(ids.length);
+    } finally {
+      await client.command({ query: `DELETE FROM events WHERE account_id = ${history}` });
+      await client.close();
+    }
+  },
+  testTimeout(240_000),
+);

@@ -3,6 +3,7 @@ import { outcomesOf } from '../support/messages/stored-outcomes.ts';
 import { BotReceiver, type BotFate } from '../support/messages/bot-receiver.ts';
 import { MessageAccount } from '../support/messages/message-account.ts';
 import { MessageHost, type MessageReply } from '../support/messages/message-host.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { eventually, FULL, killService, serviceStatus, sleep } from '../support/stack.ts';
 import { openClickhouse, openPostgres } from '../support/stack-clients.ts';
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await owner.sender('bale', 'bale', { config: { url: receiver.url }, secret: 'bot-token' });
   await owner.chats('bale', ['sara']);
   template = await owner.template('bale', { text: '{{ vars.key }}' });
-}, 180_000);
+}, testTimeout(180_000));
 afterAll(async () => {
   await Promise.all(hosts.map((host) => host.close()));
   receiver.close();
@@ -149,7 +150,7 @@ describe('a transactional message is sent once for its key (ARCHITECTURE.md, M4)
       const sentKeys = [...statuses.values()].filter((status) => status === 'sent').length;
       expect(rows[0]?.messages).toBe(sentKeys);
     },
-    FULL ? 3_600_000 : 600_000,
+    testTimeout(FULL ? 3_600_000 : 600_000),
   );
 });
 

@@ -7,6 +7,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { startCommerceLoad, type SentEvents } from '../support/commerce-load.ts';
 import { expectBalanced } from '../support/expect-balanced.ts';
 import { Ledger } from '../support/ledger.ts';
+import { testTimeout } from '../support/test-timeout.ts';
 import { previousRelease } from '../support/previous-release.ts';
 import { ReleaseProcesses } from '../support/release-processes.ts';
 import {
@@ -157,28 +158,32 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
       }
       expect(await deadLetters()).toBe(dead);
     },
-    FULL ? 1_800_000 : 240_000,
+    testTimeout(FULL ? 1_800_000 : 240_000),
   );
 
-  it('ends with a command, after which rows carry the trace of their request', async () => {
-    const dry = await ravand('log', 'finish-upgrade', '--dry-run', '--json');
-    const waiting = { from: 1, to: 2, advanced: false, waits_for: [] };
-    expect(JSON.parse(dry)).toEqual({ ...waiting, outcomes: waiting, claims: waiting });
-    const traffic = await begin('upgrade finished');
-    await sleep(BESIDE);
-    const done = await ravand('log', 'finish-upgrade', '--json');
-    expect(JSON.parse(done)).toMatchObject({
-      ...{ from: 1, to: 2, advanced: true, outcomes: { from: 1, to: 2, advanced: true } },
-      claims: { from: 1, to: 2, advanced: true },
-    });
-    await eventually({ ms: 60_000, waitingFor: 'rows of version 2' }, async () =>
-      (await tracesOf(traffic.account)).with > 20 ? true : undefined,
-    );
-    await verifyCommerce(client, traffic, { order: 'finished' });
-    const found = await tracesOf(traffic.account);
-    expect(found.with + found.without).toBe(traffic.ledger.durable.size);
-    await expectBalanced(traffic.account, traffic.ledger);
-  }, 240_000);
+  it(
+    'ends with a command, after which rows carry the trace of their request',
+    async () => {
+      const dry = await ravand('log', 'finish-upgrade', '--dry-run', '--json');
+      const waiting = { from: 1, to: 2, advanced: false, waits_for: [] };
+      expect(JSON.parse(dry)).toEqual({ ...waiting, outcomes: waiting, claims: waiting });
+      const traffic = await begin('upgrade finished');
+      await sleep(BESIDE);
+      const done = await ravand('log', 'finish-upgrade', '--json');
+      expect(JSON.parse(done)).toMatchObject({
+        ...{ from: 1, to: 2, advanced: true, outcomes: { from: 1, to: 2, advanced: true } },
+        claims: { from: 1, to: 2, advanced: true },
+      });
+      await eventually({ ms: 60_000, waitingFor: 'rows of version 2' }, async () =>
+        (await tracesOf(traffic.account)).with > 20 ? true : undefined,
+      );
+      await verifyCommerce(client, traffic, { order: 'finished' });
+      const found = await tracesOf(traffic.account);
+      expect(found.with + found.without).toBe(traffic.ledger.durable.size);
+      await expectBalanced(traffic.account, traffic.ledger);
+    },
+    testTimeout(240_000),
+  );
 
   async function tracesOf({ accountId }: TestAccount): Promise<{ with: number; without: number }> {
     const query = `SELECT countIf(_trace != '') AS with, countIf(_trace = '') AS without

@@ -9,6 +9,7 @@ import { connectClickhouse } from '../../platform/clickhouse/client.ts';
 import { clickhouseSettings } from '../../platform/settings-common.ts';
 import { parseSettings } from '../../platform/settings.ts';
 import { runCommand } from './commands/run-command.ts';
+import { testTimeout } from './test-timeout.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..', '..');
 const execute = promisify(execFile);
@@ -34,7 +35,7 @@ export async function ravand(...args: string[]): Promise<string> {
     if (output) return output.stdout;
   }
   const { stdout } = await execute(join(CHECKOUT, 'ravand'), args, {
-    timeout: 300_000,
+    timeout: testTimeout(300_000),
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;
@@ -142,12 +143,16 @@ export async function rows<T>(
 /** Thrown by a probe of `eventually` when waiting on is pointless. */
 export class Aborted extends Error {}
 
-/** Repeats `probe` until it answers something. Rejects after `ms`, or when it throws Aborted. */
+/**
+ * Repeats `probe` until it answers something. Rejects after `ms` (in CI after several times that,
+ * test-timeout.ts), or when it throws Aborted.
+ */
 export async function eventually<T>(
   options: { ms: number; every?: number; waitingFor: string },
   probe: () => Promise<T | undefined>,
 ): Promise<T> {
-  const deadline = Date.now() + options.ms;
+  const ms = testTimeout(options.ms);
+  const deadline = Date.now() + ms;
   let last: unknown;
   for (;;) {
     try {
@@ -158,7 +163,7 @@ export async function eventually<T>(
       last = error;
     }
     if (Date.now() > deadline)
-      throw new Error(`waited ${options.ms} ms for ${options.waitingFor}`, { cause: last });
+      throw new Error(`waited ${ms} ms for ${options.waitingFor}`, { cause: last });
     await sleep(options.every ?? 250);
   }
 }

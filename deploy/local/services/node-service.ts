@@ -76,7 +76,7 @@ export function nodeService(name: string, { plan, checkout, env }: ServiceContex
       },
     },
     readiness: { kind: 'http', url: `http://${admin}/readyz` },
-    startMs: 120_000,
+    startMs: 300_000,
     stopMs: 15_000,
     lag: CONSUMER_GROUPS.find(({ service }) => service === name),
   };

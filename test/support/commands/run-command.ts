@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { testTimeout } from '../test-timeout.ts';
 
 /** The setting that tells tests where the process of their commands listens. */
 export const COMMANDS_SOCKET = 'RAVAND_TEST_COMMANDS';
@@ -17,7 +18,7 @@ export interface CommandOutput {
   stderr: string;
 }
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = testTimeout(120_000);
 
 /**
  * The output of a line that the process of this run's commands ran; undefined when there is none.

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../events/json.ts';
+import { testTimeout } from '../test-timeout.ts';
 import { admin, eventually, readyStack } from '../stack.ts';
 import type { MessageAccount } from './message-account.ts';
 
@@ -84,7 +85,7 @@ async function ask<T>(
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: { authorization: `Bearer ${account.managementKey}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(40_000),
+    signal: AbortSignal.timeout(testTimeout(40_000)),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${path} answered ${response.status} ${text}`);

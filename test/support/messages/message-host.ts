@@ -1,5 +1,6 @@
 import { niceOf } from '../../../deploy/local/services/nice.ts';
 import { freePort, ServiceProcess } from '../service-process.ts';
+import { testTimeout } from '../test-timeout.ts';
 import { eventually } from '../stack.ts';
 import { sealingKey } from '../webhooks/connection.ts';
 
@@ -62,7 +63,7 @@ export class MessageHost {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, ...headers },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(40_000),
+      signal: AbortSignal.timeout(testTimeout(40_000)),
     });
     const text = await response.text();
     const { status } = response;
