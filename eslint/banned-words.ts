@@ -38,43 +38,79 @@ export function findBanned(
   list: WordList,
   { text, place, file }: { text: string; place: Place; file: string },
 ): { word: string; instead: string }[] {
+  const found = compiled(list).find(text, place);
+  if (found.length === 0) return [];
   const excepted = list.exceptions.filter(({ files }) => new RegExp(files).test(file));
-  const words = withoutAllowed(list, wordsOf(text));
-  return termsOf(list, place).flatMap(({ words: term, instead }) => {
-    const word = term.join(' ');
-    if (excepted.some((exception) => exception.words.includes(word))) return [];
-    const isFound = words.some((_, at) => term.every((part, n) => matches(part, words[at + n])));
-    return isFound ? [{ word, instead }] : [];
-  });
+  return found
+    .map(({ words, instead }) => ({ word: words.join(' '), instead }))
+    .filter(({ word }) => !excepted.some((exception) => exception.words.includes(word)));
 }
 
-function termsOf(list: WordList, place: Place): Term[] {
-  const entries = Object.entries({
-    ...list.anywhere,
-    ...(place === 'comments' ? {} : list[place]),
-  });
-  return entries.map(([term, instead]) => ({ words: term.split(' '), instead }));
+const compiledLists = new WeakMap<WordList, CompiledWordList>();
+
+function compiled(list: WordList): CompiledWordList {
+  const found = compiledLists.get(list) ?? new CompiledWordList(list);
+  compiledLists.set(list, found);
+  return found;
 }
+
+/** A list whose answers are kept: the same names and strings are met again and again. */
+class CompiledWordList {
+  readonly #allowed: readonly (readonly string[])[];
+  readonly #terms: Readonly<Record<Place, readonly Term[]>>;
+  readonly #found = {
+    identifiers: new Map<string, readonly Term[]>(),
+    comments: new Map<string, readonly Term[]>(),
+    strings: new Map<string, readonly Term[]>(),
+  };
+
+  constructor(list: WordList) {
+    this.#allowed = list.allowed.map((text) => wordsOf(text.toLowerCase()));
+    this.#terms = {
+      identifiers: termsOf({ ...list.anywhere, ...list.identifiers }),
+      comments: termsOf(list.anywhere),
+      strings: termsOf({ ...list.anywhere, ...list.strings }),
+    };
+  }
+
+  /** The terms in a text, exceptions of files among them. */
+  find(text: string, place: Place): readonly Term[] {
+    const kept = this.#found[place].get(text);
+    if (kept) return kept;
+    const words = this.#withoutAllowed(wordsOf(text));
+    const found = this.#terms[place].filter(({ words: term }) =>
+      words.some((_, at) => isAt(words, at, term)),
+    );
+    this.#found[place].set(text, found);
+    return found;
+  }
+
+  /** The words of a text without the sequences that are allowed. */
+  #withoutAllowed(words: readonly string[]): string[] {
+    const rest: string[] = [];
+    for (let at = 0; at < words.length;) {
+      const found = this.#allowed.filter((one) => isAt(words, at, one));
+      const length = Math.max(0, ...found.map((one) => one.length));
+      // An empty word separates what is not adjacent in the text.
+      rest.push(length > 0 ? '' : (words[at] ?? ''));
+      at += length || 1;
+    }
+    return rest;
+  }
+}
+
+function termsOf(entries: Readonly<Record<string, string>>): Term[] {
+  return Object.entries(entries).map(([term, instead]) => ({ words: term.split(' '), instead }));
+}
+
+const isAt = (words: readonly string[], at: number, term: readonly string[]) =>
+  term.every((part, n) => matches(part, words[at + n]));
 
 function matches(part: string, word: string | undefined): boolean {
   if (word === undefined) return false;
   if (part === part.toUpperCase() && /[A-Z]/.test(part)) return word === part;
   const lower = word.toLowerCase();
   return part.endsWith('*') ? lower.startsWith(part.slice(0, -1)) : lower === part;
-}
-
-/** The words of a text without the sequences that are allowed. */
-function withoutAllowed({ allowed }: WordList, words: readonly string[]): string[] {
-  const sequences = allowed.map((text) => wordsOf(text.toLowerCase()));
-  const rest: string[] = [];
-  for (let at = 0; at < words.length;) {
-    const found = sequences.filter((one) => one.every((part, n) => matches(part, words[at + n])));
-    const length = Math.max(0, ...found.map((one) => one.length));
-    // An empty word separates what is not adjacent in the text.
-    rest.push(length > 0 ? '' : (words[at] ?? ''));
-    at += length || 1;
-  }
-  return rest;
 }
 
 const FIRST = { start: { line: 1, column: 0 }, end: { line: 1, column: 0 } };
