@@ -27,6 +27,9 @@ import type { ServiceContext } from '../../platform/run-service.ts';
 import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
 
+/** `NORMALISER_INTERVAL` does not grow further with the partitions of a process, ms. */
+const MAX_INTERVAL_MS = 200;
+
 export interface Normaliser {
   /** Why it normalises nothing, or not every partition, one sentence each. */
   problems(): string[];
@@ -72,6 +75,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     clientId: 'ravand-normaliser',
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.raw,
+    partitions: options.partitions.events,
     evidence: {
       database: options.database,
       before: 'commit',
@@ -86,6 +90,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
       bytes: config.NORMALISER_BATCH_BYTES,
       linger: config.NORMALISER_LINGER,
       interval: config.NORMALISER_INTERVAL,
+      maxInterval: MAX_INTERVAL_MS,
     },
     registry: metrics.registry,
     crash,

@@ -16,6 +16,7 @@ import { EndpointQueues } from './endpoint-queues.ts';
 import { RELAY_LIMITS, type RelayLimits } from './limits.ts';
 import { relayMetrics } from './metrics.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
+import { readLayout } from '../../platform/log/layout.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import { retryLoop } from './retry-loop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -119,6 +120,10 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
       { code: 'no_sealing_key' },
       'SEALING_KEY is not set; relays with a secret deliver nothing',
     );
+  const layout = await retryUntilAborted(
+    { log, signal, code: 'postgres_unreachable', what: 'reading the layout of the log' },
+    () => readLayout(database),
+  );
   const consumer = await startPartitionConsumer({
     settings: config,
     log,
@@ -127,8 +132,9 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     clientId: `ravand-${names.group}`,
     instanceId: instance,
     topic: names.topic,
+    partitions: layout?.partitions,
     evidence: { database, before: 'process' },
-    batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50 },
+    batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50, maxInterval: 250 },
     assigned: (partition, _committed, fenced) =>
       relayPartitionTask({
         store,

@@ -80,6 +80,11 @@ export interface PartitionConsumerOptions {
   /** Limits of one batch. */
   batch: BatchLimits;
   /**
+   * Partitions of the topic when the process starts. With many, the fetches of all of them would be
+   * as frequent as records are: they wait as long as `batch.interval` has grown (shareLimits).
+   */
+  partitions?: number | undefined;
+  /**
    * Absent: a log that goes back is not noticed, and erased people are read again; for topics of
    * tests and benches.
    */
@@ -117,6 +122,8 @@ export interface BatchLimits {
   linger: number;
   /** Minimum ms between batch starts: larger batches under load, no delay when idle. */
   interval?: number;
-  /** A batch becomes an insert: with many partitions the interval grows (shareLimits). */
+  /** With many partitions the interval grows up to this, ms (shareLimits). */
+  maxInterval?: number;
+  /** A batch becomes an insert: never made smaller; `maxInterval` is 5 s by default. */
   isInsert?: boolean;
 }

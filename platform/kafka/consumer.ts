@@ -8,6 +8,7 @@ import type { PartitionConsumerOptions, PartitionLag } from './consumer-types.ts
 import { isMembershipOver, keepMembership } from './keep-membership.ts';
 import { LogGuard } from './log-guard.ts';
 import { LogProbe } from './log-probe.ts';
+import { shareLimits } from './share-limits.ts';
 
 export interface PartitionConsumer {
   /** Partitions assigned to this process. */
@@ -81,13 +82,14 @@ export function startPartitionConsumer(
       onContradiction: (partition) => reopen([partition]),
     });
 
+  const limits = shareLimits(options.batch, options.partitions ?? 0);
   const membership = async () => {
     const over = new AbortController();
     const { signal } = over;
     const client = await connectConsumer(
       {
         ...{ ...options, instanceId },
-        maxWaitMs: Math.max(options.batch.linger, options.batch.interval ?? 0),
+        maxWaitMs: Math.max(limits.linger, limits.interval ?? 0),
         onAssign: (partitions) =>
           void inTurn(() => (signal.aborted ? undefined : assignments.assign(partitions))),
         // A client that is closed waits for the answer.

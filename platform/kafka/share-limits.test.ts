@@ -23,6 +23,10 @@ describe('the limits of a batch', () => {
     expect(shareLimits({ ...sink, interval: 9000 }, 1000).interval).toBe(9000);
   });
 
-  it('keep the interval where a batch is no insert', () =>
-    expect(shareLimits({ ...sink, isInsert: false }, 40).interval).toBe(400));
+  it('keep the interval of a batch that is no insert, unless it may grow', () => {
+    const batch = { ...sink, isInsert: false };
+    expect(shareLimits(batch, 40).interval).toBe(400);
+    expect(shareLimits({ ...batch, maxInterval: 600 }, 5).interval).toBe(500);
+    expect(shareLimits({ ...batch, maxInterval: 600 }, 40).interval).toBe(600);
+  });
 });

@@ -7,6 +7,9 @@ import type { CatalogueConfig } from './config.ts';
 import { openCatalogueTask } from './task.ts';
 import { GROUP, PROJECTIONS, TOPIC } from '../../schemas/topology.ts';
 
+/** `CATALOGUE_INTERVAL` does not grow further with the partitions of a process, ms. */
+const MAX_INTERVAL_MS = 20_000;
+
 export async function start(context: ServiceContext<CatalogueConfig>): Promise<void> {
   const { config, log, registry, crash, onShutdown } = context;
   const name = 'ravand-catalogue-sink';
@@ -38,6 +41,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
       linger: 100,
       interval: config.CATALOGUE_INTERVAL,
       isInsert: true,
+      maxInterval: MAX_INTERVAL_MS,
     },
     assigned: (partition, committed, signal) =>
       openCatalogueTask({

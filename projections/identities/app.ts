@@ -21,6 +21,9 @@ interface IdentitiesOptions extends Pick<
   names?: typeof NAMES;
 }
 
+/** `IDENTITIES_INTERVAL` does not grow further with the partitions of a process, ms. */
+const MAX_INTERVAL_MS = 1000;
+
 export const NAMES = {
   topic: TOPIC.normalised,
   commands: TOPIC.identityCommands,
@@ -60,6 +63,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
       bytes: 16 * 1024 * 1024,
       linger: 20,
       interval: config.IDENTITIES_INTERVAL,
+      maxInterval: MAX_INTERVAL_MS,
     },
     crash: options.crash,
   };

@@ -7,7 +7,7 @@ export const settings = defineSettings({
   ...postgresSettings,
   IDENTITIES_INTERVAL: setting.duration({
     default: 200,
-    doc: 'Least time between the starts of two batches of one partition.',
+    doc: 'Least time between the starts of two batches of one partition. A process with more than 4 partitions begins as many batches as one with 4: the time grows with them, up to 1 s.',
   }),
 });
 

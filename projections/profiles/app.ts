@@ -23,6 +23,9 @@ interface ProfilesOptions extends Pick<
   names?: { topic: string; group: string; table: string };
 }
 
+/** `PROFILES_INTERVAL` does not grow further with the partitions of a process, ms. */
+const MAX_INTERVAL_MS = 10_000;
+
 export const NAMES = {
   topic: TOPIC.normalised,
   group: GROUP.profiles,
@@ -62,6 +65,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
       linger: LINGER,
       interval: config.PROFILES_INTERVAL,
       isInsert: true,
+      maxInterval: MAX_INTERVAL_MS,
     },
     assigned(partition, committed, signal) {
       const cache = new ProfileCache(() => config.PROFILES_CACHE_BYTES / Math.max(1, caches.size));

@@ -29,7 +29,7 @@ export const settings = defineSettings({
   }),
   PROFILES_INTERVAL: setting.duration({
     default: 5000,
-    doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later.',
+    doc: 'Least time between the starts of two folds of one partition: longer writes active people less often, and makes changes visible later. A process with more than 4 partitions begins as many folds as one with 4: the time grows with them, up to 10 s.',
   }),
   PROFILES_CHECK_HOUR: setting.integer({
     default: 4,
