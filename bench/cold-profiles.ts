@@ -1,10 +1,12 @@
 /**
  * ./ravand bench cold-profiles -- [--people 1000000,50000000] [--loads 1000,20000,100000]
- * [--rounds 5] [--keep] [--database NAME]
+ * [--rounds 5] [--day] [--keep] [--database NAME]
  * Loads of profiles that are only in ClickHouse, beside each other for several numbers of people,
  * in turns: time and CPU of the server for each profile. The people are generated in ClickHouse, in
  * a table of their own for each number, in a database of their own on the stack's ClickHouse.
- * --keep leaves the database; --database names it and does not fill it again when it was kept.
+ * --day leaves each table as it is a day later: what was old is one part, and one in fifty people
+ * was written again. --keep leaves the database; --database names it and does not fill it again
+ * when it was kept.
  */
 import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -14,18 +16,19 @@ import { parseSettings } from '../platform/settings.ts';
 import { ddlFolders } from '../projections/ddl-folders.ts';
 import { profileKey } from '../projections/profiles/profile.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
-import { fillProfiles, waitForMerges } from './profiles/fill.ts';
+import { fillProfiles, waitForMerges, writeDay } from './profiles/fill.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
   usage:
-    'bench cold-profiles -- [--people N,N] [--loads N,N] [--rounds N] [--keep] [--database NAME]',
+    'bench cold-profiles -- [--people N,N] [--loads N,N] [--rounds N] [--day] [--keep] [--database NAME]',
   options: {
     people: { type: 'string', default: '1000000,50000000' },
     loads: { type: 'string', default: '1000,20000,100000' },
     rounds: { type: 'string', default: '5' },
+    day: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     database: { type: 'string' },
   },
@@ -79,6 +82,8 @@ try {
   const tables = sizes.map((people) => ({ people, table: `profiles_${people}` }));
   for (const { people, table } of tables) await fillProfiles(client, { people, table });
   await waitForMerges(client, database);
+  if (values.day)
+    for (const { people, table } of tables) await writeDay(client, { people, table, database });
   for (const count of loads) {
     const lines = [];
     const found = new Map(tables.map(({ table }) => [table, [] as Measured[]]));

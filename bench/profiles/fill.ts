@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 /** Rows of one INSERT, for every number of people: the server merges them as those of the sink. */
 const BLOCK = 200_000;
 /** Merges get this long to end, ms. */
-const MERGES_MS = 600_000;
+const MERGES_MS = 1_800_000;
 /** Disk that a generated row may need with its merges, bytes. */
 const ROW_BYTES = 500;
 
@@ -23,7 +23,7 @@ export async function fillProfiles(
       format: 'JSONEachRow',
     })
   ).json<{ rows: string; free: string }>();
-  if (Number(stored.rows) === people) return;
+  if (Number(stored.rows) >= people) return;
   if (Number(stored.rows) !== 0) throw new Error(`${table} holds ${stored.rows} rows`);
   if (Number(stored.free) < people * ROW_BYTES)
     throw new Error(`${people} people need ${(people * ROW_BYTES) / 2 ** 30} GiB of disk`);
@@ -53,16 +53,62 @@ function insertOf(table: string, { from, count }: { from: number; count: number 
     FROM numbers(${from}, ${count})`;
 }
 
-/** Resolves when the server merges none of these tables any more, or after ten minutes. */
-export async function waitForMerges(client: ClickHouseClient, database: string): Promise<void> {
+/** INSERTs of a day that `writeDay` makes. */
+const DAY_BLOCKS = 50;
+/** Of the people, that a day writes again. */
+const DAY_SHARE = 0.02;
+
+/**
+ * Leaves the table as it is a day later: its parts of yesterday are one, and one in fifty people
+ * was written again since. Resolves when the server merges nothing.
+ */
+export async function writeDay(
+  client: ClickHouseClient,
+  { people, table, database }: { people: number; table: string; database: string },
+): Promise<void> {
+  const setAge = (seconds: number) =>
+    client.command({
+      query: `ALTER TABLE ${table} MODIFY SETTING min_age_to_force_merge_seconds = ${seconds}`,
+    });
+  const [age] = await (
+    await client.query({
+      query: `SELECT extract(create_table_query, 'min_age_to_force_merge_seconds = (\\d+)') AS seconds FROM system.tables WHERE database = {database:String} AND name = {table:String}`,
+      query_params: { database, table },
+      format: 'JSONEachRow',
+    })
+  ).json<{ seconds: string }>();
+  const seconds = Number(age?.seconds);
+  if (seconds > 0) {
+    await setAge(1);
+    await waitForMerges(client, database, { table, parts: 1 });
+    await setAge(seconds);
+  }
+  const count = Math.floor((people * DAY_SHARE) / DAY_BLOCKS);
+  for (let block = 0; block < DAY_BLOCKS; block++) {
+    const from = Math.floor((people / DAY_BLOCKS) * block);
+    await client.command({ query: insertOf(table, { from, count }) });
+  }
+  await waitForMerges(client, database);
+}
+
+/**
+ * Resolves when the server merges none of these tables any more, and this one has at most so many
+ * parts; or after half an hour.
+ */
+export async function waitForMerges(
+  client: ClickHouseClient,
+  database: string,
+  { table, parts }: { table: string; parts: number } = { table: '', parts: 0 },
+): Promise<void> {
   for (const deadline = performance.now() + MERGES_MS; performance.now() < deadline;) {
     const answer = await client.query({
-      query: 'SELECT count() AS running FROM system.merges WHERE database = {database:String}',
-      query_params: { database },
+      query: `SELECT (SELECT count() FROM system.merges WHERE database = {database:String}) AS running,
+        (SELECT count() FROM system.parts WHERE active AND database = {database:String} AND table = {table:String}) AS parts`,
+      query_params: { database, table },
       format: 'JSONEachRow',
     });
-    const [merges] = await answer.json<{ running: string }>();
-    if (Number(merges?.running) === 0) return;
+    const [found] = await answer.json<{ running: string; parts: string }>();
+    if (Number(found?.running) === 0 && Number(found?.parts) <= parts) return;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }
