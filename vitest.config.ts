@@ -30,7 +30,7 @@ export default defineConfig({
           // By default a core is left to the main process, which mostly waits.
           maxWorkers: '100%',
           // A process of its own for each file takes 1.7 times the CPU for the whole.
-          isolate: false,
+          isolate: process.env['RAVAND_TEST_ISOLATE'] === '1',
           setupFiles: 'test/support/restore-globals.ts',
         },
       },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   add,
   countAgain,
+  countIsolated,
   countRun,
   failedFiles,
   lastLines,
@@ -114,6 +115,17 @@ describe('the counts of a test run', () => {
     });
     const broken = count({ report: undefined, exitCode: null });
     expect(again(first, broken)).toEqual(count(first));
+  });
+
+  it('of files in processes of their own replace those with errors outside of tests', () => {
+    const errors = [{ file: '/checkout/a.test.ts', message: 'late' }];
+    const first = count({ report: report(1, 0, [file('passed', 'passed')]), exitCode: 1, errors });
+    const clean = { passed: 1, failed: 0, remarks: [] };
+    expect(countIsolated(first, clean)).toEqual({
+      ...{ passed: 1, failed: 0 },
+      remarks: ['UNSTEADY: unit a.test.ts > an error outside of tests -- late'],
+    });
+    expect(countIsolated(first, first)).toEqual(first);
   });
 
   it('are summed and printed in the last line, after the lines of what failed', () => {

@@ -111,12 +111,20 @@ export function countAgain(
   return {
     passed: counts.passed - passedBefore + again.passed,
     failed: again.failed + lasting.length,
-    remarks: [
-      ...[...again.remarks, ...lasting],
-      ...unsteady.map((line) => line.replace('FAILED:', 'UNSTEADY:')),
-    ],
+    remarks: [...[...again.remarks, ...lasting], ...unsteady.map(asUnsteady)],
   };
 }
+
+/**
+ * The counts after a run with errors outside of tests ran once more, each file in a process of its
+ * own. What is not there again was left by an earlier file of the same process: a line says so.
+ */
+export function countIsolated(first: Counts, again: Counts): Counts {
+  if (again.failed > 0) return again;
+  return { ...again, remarks: first.remarks.map(asUnsteady) };
+}
+
+const asUnsteady = (line: string) => line.replace('FAILED:', 'UNSTEADY:');
 
 const SEPARATOR = ' -- ';
 const LONGEST = 600;

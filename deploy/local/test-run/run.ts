@@ -9,6 +9,7 @@ import type { Kind, Selection } from './selection.ts';
 import {
   add,
   countAgain,
+  countIsolated,
   countRun,
   failedFiles,
   failure,
@@ -25,6 +26,9 @@ export interface Run {
   signal: AbortSignal;
 }
 
+/** Set to 1, each file of unit tests has a process of its own (vitest.config.ts). */
+const ISOLATE = 'RAVAND_TEST_ISOLATE';
+
 /** When more files failed, it was not chance. */
 const MAX_FILES_AGAIN = 5;
 
@@ -32,6 +36,8 @@ const MAX_FILES_AGAIN = 5;
  * Runs tests of one kind; their output streams through. Files that failed run once more, by
  * themselves, because a machine that does other work breaks bounds that hold otherwise: what passes
  * then is reported as unsteady, and does not fail the run. Guarantees have one chance.
+ * Unit tests share processes (vitest.config.ts): after errors outside of tests all run once more,
+ * each file in a process of its own.
  */
 export async function runKind(selection: Selection, run: Run): Promise<Counts> {
   const { kind } = selection;
@@ -40,7 +46,13 @@ export async function runKind(selection: Selection, run: Run): Promise<Counts> {
   const counts = countRun(first, of);
   if (counts.passed === 0) printError(`no test of kind ${kind} passed: that counts as a failure`);
   const files = failedFiles(first);
-  const isWorthwhile = files.length > 0 && files.length <= MAX_FILES_AGAIN && !run.signal.aborted;
+  const isFew = files.length <= MAX_FILES_AGAIN && !run.signal.aborted;
+  if (kind === 'unit' && first.report && first.errors.length > 0 && isFew) {
+    print('once more, each file in a process of its own: the error may be of an earlier file');
+    const env = { ...run.env, [ISOLATE]: '1' };
+    return countIsolated(counts, countRun(await runVitestOnce(selection, { ...run, env }), of));
+  }
+  const isWorthwhile = files.length > 0 && isFew;
   if (kind === 'guarantees' || !isWorthwhile || counts.failed < files.length) return counts;
   print(`once more: ${files.join(' ')}`);
   const again = await runVitestOnce({ ...selection, files, without: [] }, run);
