@@ -2,7 +2,7 @@ import { afterAll, vi } from 'vitest';
 
 /**
  * Unit tests of many files run in one process: what a file replaced is there again for the next
- * one, and modules that it mocked are loaded anew.
+ * one. Vitest runs this before each file.
  */
 const environment = { ...process.env };
 
