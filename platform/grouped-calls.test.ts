@@ -58,6 +58,37 @@ describe('concurrent calls', () => {
     expect(await Promise.all(calls)).toEqual([10, 20, 30, 40, 50]);
   });
 
+  it('gather from the first of them on, and a full statement begins at once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const statements: number[][] = [];
+    const run = (inputs: number[]) => {
+      statements.push(inputs);
+      return Promise.resolve(inputs);
+    };
+    const group = new GroupedCalls({ run, max: 3, gatherMs: 4, intervalMs: 10 });
+    const call = async (...inputs: number[]) => {
+      const calls = inputs.map((input) => group.call(input));
+      await vi.advanceTimersByTimeAsync(0);
+      return calls;
+    };
+    const calls = await call(1);
+    await vi.advanceTimersByTimeAsync(3);
+    calls.push(...(await call(2)));
+    expect(statements).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(statements).toEqual([[1, 2]]);
+    // Four of them would be over, but not the interval.
+    calls.push(...(await call(3)));
+    await vi.advanceTimersByTimeAsync(9);
+    expect(statements).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(statements.at(-1)).toEqual([3]);
+    await vi.advanceTimersByTimeAsync(20);
+    calls.push(...(await call(4, 5, 6)));
+    expect(statements.at(-1)).toEqual([4, 5, 6]);
+    expect(await Promise.all(calls)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
   it('begin statements at intervals, but a full one at once and the first after a pause', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const statements: number[][] = [];

@@ -19,10 +19,17 @@ interface GroupOptions<Input, Output> {
    * and hardly more for several inputs. A call after a pause waits for nothing.
    */
   intervalMs?: number;
+  /**
+   * From the first call of a run to its beginning, ms, unless `max` inputs wait: for calls that
+   * come close together, but not at once.
+   */
+  gatherMs?: number;
 }
 
 interface Waiting<Input, Output> {
   input: Input;
+  /** On the clock of `performance`, ms. */
+  calledAt: number;
   resolve: (output: Output) => void;
   reject: (error: unknown) => void;
 }
@@ -32,9 +39,9 @@ const MAX_WAITING = 10_000;
 
 /**
  * Makes one statement of concurrent calls: while one runs, the calls that arrive are gathered for
- * the next one. So many requests at once cost a store little more than a few, and one request alone
- * waits for nothing. A statement that PostgreSQL refuses for its values is run again for each input
- * alone: what one caller sent fails no other.
+ * the next one. So many requests at once cost a store little more than a few, and one request
+ * alone waits for nothing, unless `gatherMs` is set. A statement that PostgreSQL refuses for its
+ * values is run again for each input alone: what one caller sent fails no other.
  */
 export class GroupedCalls<Input, Output> {
   readonly #options: GroupOptions<Input, Output>;
@@ -52,7 +59,7 @@ export class GroupedCalls<Input, Output> {
     if (this.#waiting.length >= maxWaiting)
       return Promise.reject(new GroupOverloaded(`${maxWaiting} calls are waiting already`));
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, resolve, reject });
+      this.#waiting.push({ input, calledAt: performance.now(), resolve, reject });
       if (this.#running < concurrency) void this.#run();
     });
   }
@@ -61,9 +68,10 @@ export class GroupedCalls<Input, Output> {
     this.#running++;
     // What is called in the same turn belongs to one group.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const early = this.#beganAt + (this.#options.intervalMs ?? 0) - performance.now();
-      const { max = MAX } = this.#options;
+    const { max = MAX, intervalMs = 0, gatherMs = 0 } = this.#options;
+    for (let [first] = this.#waiting; first; [first] = this.#waiting) {
+      const beginsAt = Math.max(this.#beganAt + intervalMs, first.calledAt + gatherMs);
+      const early = beginsAt - performance.now();
       if (early > 0 && this.#waiting.length < max) await delay(early);
       else {
         this.#beganAt = performance.now();

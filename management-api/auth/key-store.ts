@@ -31,7 +31,7 @@ const CAPACITY = 100_000;
  * Between two look-ups of keys that existed before, ms: requests at a high rate share them, and go
  * on together, so that they share later statements and jobs, too.
  */
-const INTERVAL_MS = 40;
+const INTERVAL_MS = 35;
 
 interface KeyStoreOptions {
   database: Pick<Database, 'query'>;

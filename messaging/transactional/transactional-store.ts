@@ -74,8 +74,13 @@ const SWEEP = `DELETE FROM transactional_messages WHERE (account_id, idempotency
     WHERE reserved_at < clock_timestamp() - $1 * interval '1 millisecond' AND coalesce(finished_at, '-infinity') < clock_timestamp() - $1 * interval '1 millisecond'
     ORDER BY reserved_at LIMIT $2 FOR UPDATE SKIP LOCKED)`;
 
-/** Between the beginnings of two statements that store results, ms: calls of a group end apart. */
+/** Between the beginnings of two statements that store results, ms. */
 const RESULTS_MS = 10;
+/**
+ * From the first result of a statement to its beginning, ms: the calls of a group end apart, and
+ * what comes after the beginning waits for the next statement.
+ */
+const GATHER_MS = 4;
 
 interface Row {
   at: number;
@@ -108,6 +113,7 @@ export class TransactionalStore {
     this.#completing = new GroupedCalls({
       run: (all) => completeMessages(database, all),
       intervalMs: RESULTS_MS,
+      gatherMs: GATHER_MS,
     });
   }
 
