@@ -29,8 +29,11 @@ async function followLateOpens(
   }
 }
 
-/** Between two inserts of a partition: each of them is synced. */
-const INTERVAL_MS = 1000;
+/**
+ * Between two inserts of a partition, ms: each is synced, and is a part that merges write again.
+ * The first outcomes after a pause do not wait.
+ */
+const INTERVAL_MS = 3000;
 
 export async function start(context: ServiceContext<MessagesConfig>): Promise<void> {
   const { config, log, registry, crash, onShutdown } = context;
