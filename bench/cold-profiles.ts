@@ -4,9 +4,9 @@
  * Loads of profiles that are only in ClickHouse, beside each other for several numbers of people,
  * in turns: time and CPU of the server for each profile. The people are generated in ClickHouse, in
  * a table of their own for each number, in a database of their own on the stack's ClickHouse.
- * --day leaves each table as it is a day later: what was old is one part, and one in fifty people
- * was written again. --keep leaves the database; --database names it and does not fill it again
- * when it was kept.
+ * --day loads twice: when what is old is one part, as a day later, and again when one in fifty
+ * people was written since. --keep leaves the database; --database names it and does not fill it
+ * again when it was kept.
  */
 import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -16,7 +16,7 @@ import { parseSettings } from '../platform/settings.ts';
 import { ddlFolders } from '../projections/ddl-folders.ts';
 import { profileKey } from '../projections/profiles/profile.ts';
 import { clickhouseProfiles } from '../projections/profiles/store.ts';
-import { fillProfiles, waitForMerges, writeDay } from './profiles/fill.ts';
+import { fillProfiles, mergeOld, waitForMerges, writeDay } from './profiles/fill.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
 
@@ -48,6 +48,13 @@ const servers = await pidsOf(['clickhouse']);
 /** CPU time of the stack's ClickHouse, ms; 0 for an external server. */
 const serverCpu = () => servers.reduce((sum, pid) => sum + cpuOf(pid), 0);
 const { signal } = new AbortController();
+
+const WRITE_BACK_MS = 60_000;
+
+interface Table {
+  people: number;
+  table: string;
+}
 
 interface Measured {
   took: number;
@@ -82,8 +89,26 @@ try {
   const tables = sizes.map((people) => ({ people, table: `profiles_${people}` }));
   for (const { people, table } of tables) await fillProfiles(client, { people, table });
   await waitForMerges(client, database);
-  if (values.day)
+  if (values.day) {
+    for (const { table } of tables) await mergeOld(client, { table, database });
+    // Until the system has written the merged parts to the disk.
+    await new Promise((resolve) => setTimeout(resolve, WRITE_BACK_MS));
+    await measureAll(tables);
     for (const { people, table } of tables) await writeDay(client, { people, table, database });
+  }
+  await measureAll(tables);
+} finally {
+  if (!values.keep) await client.command({ query: `DROP DATABASE ${database}` });
+  await client.close();
+}
+
+/** Loads from each table in turns, and prints what they took and of what parts they were. */
+async function measureAll(tables: readonly Table[]): Promise<void> {
+  // A server that has run for long has the states in the memory of the system.
+  for (const { table } of tables)
+    await client.command({
+      query: `SELECT sum(length(_state)) FROM mergeTreeProjection(${database}, ${table}, states) FORMAT Null`,
+    });
   for (const count of loads) {
     const lines = [];
     const found = new Map(tables.map(({ table }) => [table, [] as Measured[]]));
@@ -127,7 +152,4 @@ try {
     format: 'JSONEachRow',
   });
   console.table(await parts.json());
-} finally {
-  if (!values.keep) await client.command({ query: `DROP DATABASE ${database}` });
-  await client.close();
 }

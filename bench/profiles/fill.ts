@@ -58,13 +58,10 @@ const DAY_BLOCKS = 50;
 /** Of the people, that a day writes again. */
 const DAY_SHARE = 0.02;
 
-/**
- * Leaves the table as it is a day later: its parts of yesterday are one, and one in fifty people
- * was written again since. Resolves when the server merges nothing.
- */
-export async function writeDay(
+/** Merges the parts of the table to one, as a day without a merge of them does. */
+export async function mergeOld(
   client: ClickHouseClient,
-  { people, table, database }: { people: number; table: string; database: string },
+  { table, database }: { table: string; database: string },
 ): Promise<void> {
   const setAge = (seconds: number) =>
     client.command({
@@ -78,11 +75,23 @@ export async function writeDay(
     })
   ).json<{ seconds: string }>();
   const seconds = Number(age?.seconds);
-  if (seconds > 0) {
-    await setAge(1);
-    await waitForMerges(client, database, { table, parts: 1 });
-    await setAge(seconds);
-  }
+  if (!(seconds > 0)) return;
+  await setAge(1);
+  // The server looks for merges ever more seldom, up to ten minutes apart, and now at once.
+  for (const verb of ['STOP', 'START'])
+    await client.command({ query: `SYSTEM ${verb} MERGES ${table}` });
+  await waitForMerges(client, database, { table, parts: 1 });
+  await setAge(seconds);
+}
+
+/**
+ * Writes one in fifty people again, as the inserts of a day. Resolves when the server merges
+ * nothing.
+ */
+export async function writeDay(
+  client: ClickHouseClient,
+  { people, table, database }: { people: number; table: string; database: string },
+): Promise<void> {
   const count = Math.floor((people * DAY_SHARE) / DAY_BLOCKS);
   for (let block = 0; block < DAY_BLOCKS; block++) {
     const from = Math.floor((people / DAY_BLOCKS) * block);
