@@ -30,8 +30,8 @@ const { values } = parseLine({
 });
 const [rate, seconds, accountCount] = [values.rate, values.seconds, values.accounts].map(Number);
 const PEOPLE = 1000;
-/** A host compiles its code while it runs for the first time. */
-const WARM_UP_S = 10;
+/** The host compiles its code while it runs for the first time, and so does Kafka. */
+const WARM_UP_S = 30;
 
 const database = new pg.Pool({ connectionString: readyStack().database_url, max: 2 });
 const receiver = await listenRaw(5);
