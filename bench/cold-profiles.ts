@@ -1,12 +1,12 @@
 /**
  * ./ravand bench cold-profiles -- [--people 1000000,50000000] [--loads 1000,20000,100000]
- * [--rounds 5] [--fresh] [--day] [--keep] [--database NAME]
+ * [--rounds 5] [--keep] [--database NAME]
  * Loads of profiles that are only in ClickHouse, beside each other for several numbers of people,
  * in turns: time and CPU of the server for each profile. The people are generated in ClickHouse, in
- * a table of their own for each number, in a database of their own on the stack's ClickHouse. The
- * loads begin when each table is one part, as the server makes of it in a day without writes.
- * --fresh loads before that, too, and --day again when one in fifty people was written since.
- * --keep leaves the database; --database names it and does not fill it again when it was kept.
+ * a table of their own for each number, in a database of their own on the stack's ClickHouse.
+ * Three states: after the merges that filling causes, when each table is one part, as a day without
+ * merges leaves it, and when one in fifty people was written again since. --keep leaves the
+ * database; --database names it and does not fill it again when it was kept.
  */
 import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -23,13 +23,11 @@ import { benchStack } from './stack.ts';
 const { values } = parseLine({
   args: process.argv.slice(2),
   usage:
-    'bench cold-profiles -- [--people N,N] [--loads N,N] [--rounds N] [--fresh] [--day] [--keep] [--database NAME]',
+    'bench cold-profiles -- [--people N,N] [--loads N,N] [--rounds N] [--keep] [--database NAME]',
   options: {
     people: { type: 'string', default: '1000000,50000000' },
     loads: { type: 'string', default: '1000,20000,100000' },
     rounds: { type: 'string', default: '5' },
-    fresh: { type: 'boolean', default: false },
-    day: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     database: { type: 'string' },
   },
@@ -50,6 +48,7 @@ const servers = await pidsOf(['clickhouse']);
 const serverCpu = () => servers.reduce((sum, pid) => sum + cpuOf(pid), 0);
 const { signal } = new AbortController();
 
+/** The system takes so long to write the merged parts to the disk, which slows the loads down. */
 const WRITE_BACK_MS = 60_000;
 
 interface Table {
@@ -90,15 +89,12 @@ try {
   const tables = sizes.map((people) => ({ people, table: `profiles_${people}` }));
   for (const { people, table } of tables) await fillProfiles(client, { people, table });
   await waitForMerges(client, database);
-  if (values.fresh) await measureAll(tables);
+  await measureAll(tables);
   for (const { table } of tables) await mergeOld(client, { table, database });
-  // Until the system has written the merged parts to the disk.
   await new Promise((resolve) => setTimeout(resolve, WRITE_BACK_MS));
   await measureAll(tables);
-  if (values.day) {
-    for (const { people, table } of tables) await writeDay(client, { people, table, database });
-    await measureAll(tables);
-  }
+  for (const { people, table } of tables) await writeDay(client, { people, table, database });
+  await measureAll(tables);
 } finally {
   if (!values.keep) await client.command({ query: `DROP DATABASE ${database}` });
   await client.close();

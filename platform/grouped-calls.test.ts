@@ -18,6 +18,27 @@ function heldStore() {
   };
   return { statements, run, end };
 }
+/** A group on a clock of the test's, whose statements end at once. */
+function timedGroup(options: {
+  max: number;
+  concurrency?: number;
+  gatherMs?: number;
+  intervalMs: number;
+}) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const statements: number[][] = [];
+  const run = (inputs: number[]) => {
+    statements.push(inputs);
+    return Promise.resolve(inputs);
+  };
+  const group = new GroupedCalls({ ...options, run });
+  const call = async (...inputs: number[]) => {
+    const calls = inputs.map((input) => group.call(input));
+    await vi.advanceTimersByTimeAsync(0);
+    return calls;
+  };
+  return { statements, call };
+}
 afterEach(() => {
   vi.useRealTimers();
 });
@@ -59,25 +80,14 @@ describe('concurrent calls', () => {
   });
 
   it('gather from the first of them on, and a full statement begins at once', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const statements: number[][] = [];
-    const run = (inputs: number[]) => {
-      statements.push(inputs);
-      return Promise.resolve(inputs);
-    };
-    const group = new GroupedCalls({ run, max: 3, gatherMs: 4, intervalMs: 10 });
-    const call = async (...inputs: number[]) => {
-      const calls = inputs.map((input) => group.call(input));
-      await vi.advanceTimersByTimeAsync(0);
-      return calls;
-    };
+    const { statements, call } = timedGroup({ max: 3, gatherMs: 4, intervalMs: 10 });
     const calls = await call(1);
     await vi.advanceTimersByTimeAsync(3);
     calls.push(...(await call(2)));
     expect(statements).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(statements).toEqual([[1, 2]]);
-    // Four of them would be over, but not the interval.
+    // It has gathered for long enough, but the interval is not over.
     calls.push(...(await call(3)));
     await vi.advanceTimersByTimeAsync(9);
     expect(statements).toHaveLength(1);
@@ -90,18 +100,7 @@ describe('concurrent calls', () => {
   });
 
   it('begin statements at intervals, but a full one at once and the first after a pause', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const statements: number[][] = [];
-    const run = (inputs: number[]) => {
-      statements.push(inputs);
-      return Promise.resolve(inputs);
-    };
-    const group = new GroupedCalls({ run, max: 3, concurrency: 2, intervalMs: 10 });
-    const call = async (...inputs: number[]) => {
-      const calls = inputs.map((input) => group.call(input));
-      await vi.advanceTimersByTimeAsync(0);
-      return calls;
-    };
+    const { statements, call } = timedGroup({ max: 3, concurrency: 2, intervalMs: 10 });
     const calls = await call(1);
     expect(statements).toEqual([[1]]);
     await vi.advanceTimersByTimeAsync(4);

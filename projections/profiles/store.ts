@@ -53,8 +53,8 @@ const LOAD_SETTINGS: ClickHouseSettings = {
   // It would remember each granule of each query, and no query comes twice.
   use_query_condition_cache: 0,
   preferred_optimize_projection_name: 'states',
-  // Of the pieces into which each level of the search through the index is cut, every one is
-  // compared with the ids: the fewest comparisons are with 3 to 4, a quarter fewer than with 8.
+  // Each level of the search through the index compares so many ranges with the ids. The server's 8
+  // take more comparisons in all (docs/performance.md, Loads among many people).
   merge_tree_coarse_index_granularity: '4',
   ...FEW_ROWS,
 };
