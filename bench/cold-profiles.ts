@@ -4,9 +4,10 @@
  * Loads of profiles that are only in ClickHouse, beside each other for several numbers of people,
  * in turns: time and CPU of the server for each profile. The people are generated in ClickHouse, in
  * a table of their own for each number, in a database of their own on the stack's ClickHouse.
- * Three states: after the merges that filling causes, when each table is one part, as a day without
- * merges leaves it, and when one in fifty people was written again since. --keep leaves the
- * database; --database names it and does not fill it again when it was kept.
+ * Four states: after the merges that filling causes; when each table is one part, as a day without
+ * merges leaves it; when one in fifty people was written again since; and, from one part again,
+ * when the same number was written again in each table. --keep leaves the database; --database
+ * names it and does not fill it again when it was kept.
  */
 import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -15,7 +16,7 @@ import { clickhouseSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { ddlFolders } from '../projections/ddl-folders.ts';
 import { profileKey } from '../projections/profiles/profile.ts';
-import { clickhouseProfiles } from '../projections/profiles/store.ts';
+import { clickhouseProfiles, type ProfileStore } from '../projections/profiles/store.ts';
 import { fillProfiles, mergeOld, waitForMerges, writeDay } from './profiles/fill.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
@@ -51,6 +52,11 @@ const { signal } = new AbortController();
 /** The system takes so long to write the merged parts to the disk, which slows the loads down. */
 const WRITE_BACK_MS = 60_000;
 
+/** Of the people of each table, that a day writes again. */
+const DAY_SHARE = 0.02;
+/** Of the people of the smallest table, that a day writes again in each. */
+const SAME_SHARE = 0.1;
+
 interface Table {
   people: number;
   table: string;
@@ -62,12 +68,11 @@ interface Measured {
   cpu: number;
 }
 
-async function measure(table: string, people: number, count: number): Promise<Measured> {
+async function measure(store: ProfileStore, people: number, count: number): Promise<Measured> {
   const ids = Array.from({ length: count }, () => ({
     accountId: 1,
     distinctId: `user-${Math.floor(Math.random() * people)}`,
   }));
-  const store = clickhouseProfiles({ client, cluster: '', table });
   const [began, own, server] = [performance.now(), process.cpuUsage(), serverCpu()];
   const loaded = await store.load(ids, signal);
   const took = performance.now() - began;
@@ -90,14 +95,25 @@ try {
   for (const { people, table } of tables) await fillProfiles(client, { people, table });
   await waitForMerges(client, database);
   await measureAll(tables);
-  for (const { table } of tables) await mergeOld(client, { table, database });
-  await new Promise((resolve) => setTimeout(resolve, WRITE_BACK_MS));
+  await mergeAll(tables);
   await measureAll(tables);
-  for (const { people, table } of tables) await writeDay(client, { people, table, database });
+  for (const { people, table } of tables)
+    await writeDay(client, { people, written: people * DAY_SHARE, table, database });
+  await measureAll(tables);
+  await mergeAll(tables);
+  const written = Math.min(...sizes) * SAME_SHARE;
+  for (const { people, table } of tables)
+    await writeDay(client, { people, written, table, database });
   await measureAll(tables);
 } finally {
   if (!values.keep) await client.command({ query: `DROP DATABASE ${database}` });
   await client.close();
+}
+
+/** Each table becomes one part. */
+async function mergeAll(tables: readonly Table[]): Promise<void> {
+  for (const { table } of tables) await mergeOld(client, { table, database });
+  await new Promise((resolve) => setTimeout(resolve, WRITE_BACK_MS));
 }
 
 /** Loads from each table in turns, and prints what they took and of what parts they were. */
@@ -107,15 +123,18 @@ async function measureAll(tables: readonly Table[]): Promise<void> {
     await client.command({
       query: `SELECT sum(length(_state)) FROM mergeTreeProjection(${database}, ${table}, states) FORMAT Null`,
     });
+  const stores = tables.map(({ table, people }) => ({
+    ...{ table, people, store: clickhouseProfiles({ client, cluster: '', table }) },
+  }));
   for (const count of loads) {
     const lines = [];
     const found = new Map(tables.map(({ table }) => [table, [] as Measured[]]));
     // Small loads are repeated, because the clock of a process's CPU time is coarse.
     const repeats = Math.max(1, Math.floor(5000 / count));
     for (let round = -1; round < rounds; round++)
-      for (const { table, people } of tables)
+      for (const { table, people, store } of stores)
         for (let n = 0; n < repeats; n++) {
-          const one = await measure(table, people, count);
+          const one = await measure(store, people, count);
           if (round >= 0) found.get(table)?.push(one);
         }
     const [base] = tables;

@@ -55,9 +55,6 @@ function insertOf(table: string, { from, count }: { from: number; count: number 
 
 /** INSERTs of a day that `writeDay` makes. */
 const DAY_BLOCKS = 50;
-/** Of the people, that a day writes again. */
-const DAY_SHARE = 0.02;
-
 /** Merges the parts of the table to one, as a day without a merge of them does. */
 export async function mergeOld(
   client: ClickHouseClient,
@@ -85,14 +82,14 @@ export async function mergeOld(
 }
 
 /**
- * Writes one in fifty people again, as the inserts of a day. Resolves when the server merges
- * nothing.
+ * Writes so many of the people again, in fifty inserts. Resolves when the server merges nothing.
  */
 export async function writeDay(
   client: ClickHouseClient,
-  { people, table, database }: { people: number; table: string; database: string },
+  of: { people: number; written: number; table: string; database: string },
 ): Promise<void> {
-  const count = Math.floor((people * DAY_SHARE) / DAY_BLOCKS);
+  const { people, written, table, database } = of;
+  const count = Math.floor(written / DAY_BLOCKS);
   for (let block = 0; block < DAY_BLOCKS; block++) {
     const from = Math.floor((people / DAY_BLOCKS) * block);
     await client.command({ query: insertOf(table, { from, count }) });

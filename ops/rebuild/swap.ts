@@ -7,6 +7,7 @@ import type { Database } from '../../platform/postgres/pool.ts';
 import type { OwnedJob } from '../jobs/job-ledger.ts';
 import { exchangeOnShards, exchangeState, tableId } from '../jobs/table-ids.ts';
 import { deleteBookedRows } from './deleted-rows.ts';
+import { mergeParts } from './merge-parts.ts';
 import type { Fill } from './fill.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
@@ -42,6 +43,9 @@ export async function swap(
   const { admin, clickhouse: client, database, settings } = connections;
   const { table: live, service, group } = PROJECTION[line.projection];
   const sink = liveService({ admin, settings, service, group, homeDir });
+  // Of a cluster each replica merges its own parts, by age.
+  if (line.projection === 'profiles' && settings.CLICKHOUSE_CLUSTER === '' && !line.undo)
+    await gracefulStop.run(mergeParts(client, { table: name, signal: gracefulStop.readSignal }));
   try {
     await gracefulStop.run(sink.stop());
     if (!(await fill.catchUp(true)))

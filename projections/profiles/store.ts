@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { profileKey, type Profile } from './profile.ts';
 import { COLUMNS, readProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
+import { SmallParts } from './small-parts.ts';
 import { FEW_ROWS } from '../../platform/clickhouse/few-rows.ts';
 import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 
@@ -56,6 +57,7 @@ const LOAD_SETTINGS: ClickHouseSettings = {
   // Each level of the search through the index compares so many ranges with the ids. The server's 8
   // take more comparisons in all (docs/performance.md, Loads among many people).
   merge_tree_coarse_index_granularity: '4',
+  enable_shared_storage_snapshot_in_query: 1,
   ...FEW_ROWS,
 };
 
@@ -72,12 +74,13 @@ export function clickhouseProfiles(options: {
   const load: ClickHouseSettings =
     cluster === '' ? LOAD_SETTINGS : { ...LOAD_SETTINGS, ...ALL_REPLICAS };
   const source = onAllReplicas(table, cluster);
+  // A statement over a cluster has no one snapshot of its tables.
+  const smallParts = cluster === '' ? new SmallParts(client, table) : undefined;
   const columns = COLUMNS.join(', ');
   return {
     async load(ids, signal) {
-      const keys = `SELECT toUInt32(sipHash64(account_id, name)) FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))`;
-      // The index chooses granules by `_key`, which is not read itself: `_state` begins with it.
-      const query = `WITH wanted AS (${keys}) SELECT _state FROM ${source} WHERE indexHint(_key IN (wanted)) AND reinterpretAsUInt32(substring(_state, 1, 4)) IN (wanted) FORMAT RowBinary`;
+      const small = (await smallParts?.forPeople(ids.length, signal)) ?? [];
+      const query = loadQuery({ ids, source, small });
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings: load });
       const maxBytes = ids.length > 1 ? (options.maxLoadBytes ?? LOAD_BYTES) : Infinity;
       return latest(new RowBinaryReader(await wholeAnswer(answer.stream, maxBytes)));
@@ -103,6 +106,30 @@ export function clickhouseProfiles(options: {
       if (writer.length > 0) await send();
     },
   };
+}
+
+/**
+ * The states of people.
+ * @param options.small parts that are read by their keys alone; any of them may be gone by now
+ */
+function loadQuery(options: {
+  ids: readonly ProfileId[];
+  source: string;
+  small: readonly string[];
+}): string {
+  const { ids, source, small } = options;
+  const wanted = `SELECT toUInt32(sipHash64(account_id, name)) FROM format(RowBinary, 'account_id UInt64, name String', unhex('${encodeIds(ids)}'))`;
+  // The index chooses granules by `_key`, which is not read itself: `_state` begins with it.
+  const byIndex =
+    'indexHint(_key IN (wanted)) AND reinterpretAsUInt32(substring(_state, 1, 4)) IN (wanted)';
+  if (small.length === 0)
+    return `WITH wanted AS (${wanted}) SELECT _state FROM ${source} WHERE ${byIndex} FORMAT RowBinary`;
+  const names = small.map((name) => `'${name}'`).join(', ');
+  // Both halves are of one snapshot. If they were not: a part that is merged after the first half
+  // is in the second one, as whatever is not named.
+  return `WITH wanted AS (${wanted})
+    SELECT _state FROM (SELECT _state FROM ${source} PREWHERE _key IN (wanted) WHERE _part IN (${names}) SETTINGS use_primary_key = 0, max_threads = 1)
+    UNION ALL SELECT _state FROM ${source} WHERE _part NOT IN (${names}) AND ${byIndex} FORMAT RowBinary`;
 }
 
 /**

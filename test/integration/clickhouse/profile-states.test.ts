@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -130,4 +131,71 @@ it('The same distinct id in another account is another profile', async () => {
   const { distinctId } = profile;
   const found = await store.load([{ accountId: 12, distinctId }], signal);
   expect([...found.values()]).toEqual([others[1]]);
+});
+
+const [ANY] = arbitraryProfiles().profiles;
+
+/** A person of account 21, saved `eventCount` times. */
+function person(n: number, eventCount = 1): Profile {
+  if (!ANY) throw new Error('no profile');
+  return { ...ANY, accountId: 21, distinctId: `p${n}`, eventCount };
+}
+
+/** 1,000 people in a part, and some of them again, one by one, and a new one, in small parts. */
+async function savedParts(): Promise<Profile[]> {
+  await run('TRUNCATE TABLE profiles');
+  await run('SYSTEM STOP MERGES profiles');
+  const people = Array.from({ length: 1000 }, (_, n) => person(n));
+  const again = [3, 500, 999].map((n) => person(n, 2));
+  for (const inserted of [people, ...again.map((one) => [one]), [person(1000)]])
+    await store.save(inserted, signal);
+  return [...again, person(1000), ...[4, 5, 6].map((n) => people[n] ?? person(n))].toSorted(byName);
+}
+
+/** A store of its own, which lists the parts anew, and the loads that it makes. */
+function recordedStore(change = (query: string) => query) {
+  const loads: string[] = [];
+  const exec: typeof client.exec = (options) => {
+    loads.push(options.query);
+    return client.exec({ ...options, query: change(options.query) });
+  };
+  const recorded = Object.assign(Object.create(client) as ClickHouseClient, { exec });
+  return { store: clickhouseProfiles({ client: recorded, cluster: '' }), loads };
+}
+
+const SMALL = '_part IN (';
+
+it('A profile is found in a large part and in small ones, whose keys are read', async () => {
+  const expected = await savedParts();
+  const recorded = recordedStore();
+  const found = await recorded.store.load(expected, signal);
+  expect([...found.values()].sort(byName)).toEqual(expected);
+  expect(recorded.loads.map((query) => query.includes(SMALL))).toEqual([true]);
+  await run('SYSTEM START MERGES profiles');
+  await run('OPTIMIZE TABLE profiles FINAL');
+  // The list of parts is that of the first load.
+  const later = await recorded.store.load(expected, signal);
+  expect([...later.values()].sort(byName)).toEqual(expected);
+});
+
+it('A profile is found when its small part is merged while the load is being planned', async () => {
+  const expected = await savedParts();
+  // The scalar is computed when the first half has its snapshot and the second one has not.
+  const slow = recordedStore((query) =>
+    query.replaceAll(/_part (NOT )?IN/g, '(SELECT sleep(1)) = 0 AND $&'),
+  );
+  const loading = slow.store.load(expected, signal);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  await run('SYSTEM START MERGES profiles');
+  await run('OPTIMIZE TABLE profiles FINAL');
+  expect([...(await loading).values()].sort(byName)).toEqual(expected);
+  expect(slow.loads.map((query) => query.includes(SMALL))).toEqual([true]);
+});
+
+it('Where all parts are small, or one is, the index of each is asked', async () => {
+  await run('TRUNCATE TABLE profiles');
+  for (const n of [1, 2, 3]) await store.save([person(n)], signal);
+  const { store: own, loads } = recordedStore();
+  expect((await own.load([person(2)], signal)).size).toBe(1);
+  expect(loads.map((query) => query.includes(SMALL))).toEqual([false]);
 });
