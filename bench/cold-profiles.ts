@@ -123,9 +123,10 @@ async function measureAll(tables: readonly Table[]): Promise<void> {
     await client.command({
       query: `SELECT sum(length(_state)) FROM mergeTreeProjection(${database}, ${table}, states) FORMAT Null`,
     });
-  const stores = tables.map(({ table, people }) => ({
-    ...{ table, people, store: clickhouseProfiles({ client, cluster: '', table }) },
-  }));
+  const stores = tables.map(({ table, people }) => {
+    const store = clickhouseProfiles({ client, cluster: '', table });
+    return { table, people, store };
+  });
   for (const count of loads) {
     const lines = [];
     const found = new Map(tables.map(({ table }) => [table, [] as Measured[]]));

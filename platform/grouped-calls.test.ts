@@ -18,6 +18,7 @@ function heldStore() {
   };
   return { statements, run, end };
 }
+
 /** A group on a clock of the test's, whose statements end at once. */
 function timedGroup(options: {
   max: number;
@@ -39,6 +40,7 @@ function timedGroup(options: {
   };
   return { statements, call };
 }
+
 afterEach(() => {
   vi.useRealTimers();
 });

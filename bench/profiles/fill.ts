@@ -55,6 +55,7 @@ function insertOf(table: string, { from, count }: { from: number; count: number 
 
 /** INSERTs of a day that `writeDay` makes. */
 const DAY_BLOCKS = 50;
+
 /** Merges the parts of the table to one, as a day without a merge of them does. */
 export async function mergeOld(
   client: ClickHouseClient,

@@ -18,8 +18,8 @@ const LARGE_SHARE = 1 / 8;
 const FEWEST = 2;
 
 /**
- * The parts of a table that a load had better read by their keys alone: whichever person is wanted,
- * the index of each part is asked, also of those that only the inserts of the last minutes made.
+ * The parts of a table that cost a load less when it reads all of their keys. Otherwise it searches
+ * the index of each part for each wanted person, also of the parts that recent inserts made.
  */
 export class SmallParts {
   readonly #client: Pick<ClickHouseClient, 'query'>;
