@@ -11,7 +11,8 @@ const MAX_COUNTS_WITH_SDK = 320;
 /** Counts rejections and warnings of a request by kind, code, field and SDK (ingest 2.6). */
 export class OutcomeCounter {
   readonly counts: OutcomeCount[] = [];
-  readonly #byKey = new Map<string, OutcomeCount>();
+  /** Most requests count nothing. */
+  #byKey: Map<string, OutcomeCount> | undefined;
   #last: OutcomeCount | undefined;
 
   add(entry: Omit<OutcomeCount, 'count'>): void {
@@ -26,7 +27,7 @@ export class OutcomeCounter {
       last.count++;
       return;
     }
-    const known = this.#byKey.get(keyOf(entry));
+    const known = this.#byKey?.get(keyOf(entry));
     if (known !== undefined) known.count++;
     else if (this.counts.length >= MAX_COUNTS && entry.field !== '')
       this.add({ ...entry, field: '' });
@@ -37,6 +38,7 @@ export class OutcomeCounter {
 
   #begin(entry: Omit<OutcomeCount, 'count'>): void {
     this.#last = { ...entry, count: 1 };
+    this.#byKey ??= new Map();
     this.#byKey.set(keyOf(entry), this.#last);
     this.counts.push(this.#last);
   }

@@ -77,10 +77,46 @@ export function timeField(envelope: JsonObject, field: string): number | undefin
   return time;
 }
 
+/** What the rules of an event read of it; texts are empty when absent. */
+export interface EventFields {
+  /** As sent; not read when the path gives the type. */
+  readonly type: string;
+  readonly event: string;
+  readonly userId: string;
+  readonly anonymousId: string;
+  readonly previousId: string;
+  readonly messageId: string;
+  /** `timestamp` in milliseconds since the epoch. */
+  readonly sent: number | undefined;
+  /** `sent_at` in milliseconds since the epoch. */
+  readonly sentAt: number | undefined;
+  /** Undefined as well when no warning can follow from them. */
+  readonly properties: JsonObject | undefined;
+  readonly traits: JsonObject | undefined;
+}
+
+/** The fields of an envelope. Throws MalformedEnvelope for one of another JSON type. */
+export function eventFields(envelope: JsonObject, type: EventType | undefined): EventFields {
+  const fields = {
+    type: type ?? textField(envelope, 'type'),
+    event: textField(envelope, 'event'),
+    userId: textField(envelope, 'user_id'),
+    anonymousId: textField(envelope, 'anonymous_id'),
+    previousId: textField(envelope, 'previous_id'),
+    messageId: textField(envelope, 'message_id'),
+    sent: timeField(envelope, 'timestamp'),
+    sentAt: timeField(envelope, 'sent_at'),
+    properties: objectField(envelope, 'properties'),
+    traits: objectField(envelope, 'traits'),
+  };
+  objectField(envelope, 'context');
+  return fields;
+}
+
 export interface EventInput {
-  envelope: JsonObject;
+  fields: EventFields;
   index: number;
-  /** The type given by the path; undefined: the envelope's own. */
+  /** The type given by the path; undefined: the event's own. */
   type: EventType | undefined;
   /** sent_at of the batch, for an event without its own. */
   batchSentAt: number | undefined;
@@ -88,25 +124,14 @@ export interface EventInput {
 
 /**
  * Decides one event: accepted with warnings, or rejected by the first rule that it violates, in the
- * order of ingest 7.3 (2.1, 2.4, 4.3, 8). Checks the JSON types of all fields first. Throws
- * MalformedEnvelope.
+ * order of ingest 7.3 (2.1, 2.4, 4.3, 8).
  */
 export function decideEvent(
-  { envelope, index, type: pathType, batchSentAt }: EventInput,
+  { fields, index, type: pathType, batchSentAt }: EventInput,
   receipt: Receipt,
 ): AcceptedEvent | RejectedEvent {
-  const sentType = pathType ?? textField(envelope, 'type');
-  const event = textField(envelope, 'event');
-  const userId = textField(envelope, 'user_id');
-  const anonymousId = textField(envelope, 'anonymous_id');
-  const previousId = textField(envelope, 'previous_id');
-  const messageId = textField(envelope, 'message_id');
-  const sent = timeField(envelope, 'timestamp');
-  const sentAt = timeField(envelope, 'sent_at') ?? batchSentAt;
-  const properties = objectField(envelope, 'properties');
-  const traits = objectField(envelope, 'traits');
-  objectField(envelope, 'context');
-
+  const { event, userId, anonymousId, previousId, messageId, properties, traits } = fields;
+  const sentType = pathType ?? fields.type;
   if (!isEventType(sentType)) return { ...unknownType(sentType), index };
   const broken =
     identityRejection(userId, anonymousId) ??
@@ -116,8 +141,8 @@ export function decideEvent(
   if (broken !== undefined) return { ...broken, index };
 
   const { timestamp, warning } = decideTime({
-    timestamp: sent,
-    sentAt,
+    timestamp: fields.sent,
+    sentAt: fields.sentAt ?? batchSentAt,
     now: receipt.now,
     windowMs: receipt.windowMs,
   });

@@ -4,10 +4,12 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from './rejections.ts';
 import {
   decideEvent,
+  eventFields,
   MalformedEnvelope,
   objectField,
   timeField,
   type AcceptedEvent,
+  type EventFields,
   type Receipt,
   type RejectedEvent,
 } from './validate-event.ts';
@@ -54,13 +56,7 @@ export function decideSingle(
 ): DecidedEvents | MalformedRequest {
   const { body, type } = input;
   if (!isJsonObject(body)) return { outcome: 'malformed', detail: 'the body is not a JSON object' };
-  return guarded(() => {
-    const decision = decideEvent({ envelope: body, index: 0, type, batchSentAt: undefined }, input);
-    const counter = new OutcomeCounter();
-    const decided = emptyDecision(1, counter);
-    record(decided, counter, { decision, envelope: body, batchContext: undefined });
-    return decided;
-  });
+  return guarded(() => decideEvents(readEnvelopes([body], { type }), input));
 }
 
 /**
@@ -82,17 +78,21 @@ export function decideBatch(
     const sentAt = timeField(body, 'sent_at');
     const context = objectField(body, 'context');
     if (items.length === 0) return { outcome: 'refused', ...rejection('batch_empty', 'batch') };
-    const balance = balanceOf(context);
-    return { ...decideItems({ items, sentAt, context }, input), ...(balance && { balance }) };
+    return decideEvents(readEnvelopes(items, { sentAt, context }), input);
   });
 }
 
-/** Items and what the request says about all of them. */
-export interface Items {
-  items: readonly unknown[];
-  /** Milliseconds since the epoch. */
-  sentAt: number | undefined;
-  context: JsonObject | undefined;
+/** The events of a request, read from its body. */
+export interface ReadEvents {
+  readonly events: readonly EventFields[];
+  /** What an event says of its own context; undefined or null: nothing. */
+  readonly contextOf: (index: number) => unknown;
+  /** The type given by the path. */
+  readonly type?: EventType | undefined;
+  /** Of a batch, for events without their own, in milliseconds since the epoch. */
+  readonly sentAt?: number | undefined;
+  /** Of a batch, for events without their own. */
+  readonly context?: JsonObject | undefined;
 }
 
 /**
@@ -102,24 +102,33 @@ export interface Items {
 export function decideImport(
   input: { items: readonly unknown[] } & Receipt,
 ): DecidedEvents | MalformedRequest {
-  return guarded(() =>
-    decideItems({ items: input.items, sentAt: undefined, context: undefined }, input),
-  );
+  return guarded(() => decideEvents(readEnvelopes(input.items), input));
 }
 
-function decideItems({ items, sentAt, context }: Items, receipt: Receipt): DecidedEvents {
-  const counter = new OutcomeCounter();
-  const decided = emptyDecision(items.length, counter);
-  for (let index = 0; index < items.length; index++) {
-    const envelope = items[index];
+function readEnvelopes(
+  items: readonly unknown[],
+  common: Pick<ReadEvents, 'type' | 'sentAt' | 'context'> = {},
+): ReadEvents {
+  const events = items.map((envelope, index) => {
     if (!isJsonObject(envelope)) throw new MalformedEnvelope(`item ${index} is not an object`);
-    const decision = decideEvent(
-      { envelope, index, type: undefined, batchSentAt: sentAt },
-      receipt,
-    );
-    record(decided, counter, { decision, envelope, batchContext: context });
+    return eventFields(envelope, common.type);
+  });
+  return { ...common, events, contextOf: (index) => (items[index] as JsonObject)['context'] };
+}
+
+/** Decides the events of a request, and reads what its SDK reports of itself. */
+export function decideEvents(read: ReadEvents, receipt: Receipt): DecidedEvents {
+  const { events, type, sentAt: batchSentAt, context } = read;
+  const counter = new OutcomeCounter();
+  const decided = emptyDecision(events.length, counter);
+  for (let index = 0; index < events.length; index++) {
+    const fields = events[index];
+    if (!fields) continue;
+    const decision = decideEvent({ fields, index, type, batchSentAt }, receipt);
+    record(decided, counter, { decision, read });
   }
-  return decided;
+  const balance = balanceOf(context);
+  return balance ? { ...decided, balance } : decided;
 }
 
 function emptyDecision(received: number, { counts }: OutcomeCounter): DecidedEvents {
@@ -137,30 +146,29 @@ function guarded<T>(decide: () => T): T | MalformedRequest {
 
 interface Recorded {
   decision: AcceptedEvent | RejectedEvent;
-  envelope: JsonObject;
-  batchContext: JsonObject | undefined;
+  read: ReadEvents;
 }
 
 function record(
   decided: DecidedEvents,
   counter: OutcomeCounter,
-  { decision, envelope, batchContext }: Recorded,
+  { decision, read }: Recorded,
 ): void {
   if ('code' in decision) {
+    const { code, field, index } = decision;
     decided.rejected.push(decision);
-    counter.add({
-      kind: 'reject',
-      code: decision.code,
-      field: decision.field,
-      sdk: sdkOf(envelope['context'] ?? batchContext),
-    });
+    counter.add({ kind: 'reject', code, field, sdk: sdkAt(read, index) });
     return;
   }
   decided.accepted.push(decision);
   if (decision.warnings.length === 0) return;
-  const sdk = sdkOf(envelope['context'] ?? batchContext);
+  const sdk = sdkAt(read, decision.index);
   for (const warning of decision.warnings) {
     if (decided.warnings.length < MAX_LISTED_WARNINGS) decided.warnings.push(warning);
     counter.add({ kind: 'warn', code: warning.code, field: warning.field ?? '', sdk });
   }
+}
+
+function sdkAt({ contextOf, context }: ReadEvents, index: number): string {
+  return sdkOf(contextOf(index) ?? context);
 }

@@ -2,13 +2,20 @@ import { reduceContext, sdkOf } from '../events/context.ts';
 import { isJsonObject, parseJson, type JsonObject } from '../events/json.ts';
 import type { QuotaVerdict } from '../events/quota.ts';
 import { batchTooLarge, MAX_BATCH_ITEMS, rejection, type Rejection } from '../events/rejections.ts';
-import { decideBatch, decideImport, decideSingle, type DecidedEvents } from '../events/validate.ts';
+import {
+  decideBatch,
+  decideEvents,
+  decideImport,
+  decideSingle,
+  type DecidedEvents,
+} from '../events/validate.ts';
 import type { EventType, OutcomeCount } from '../schemas/records.ts';
 import { bodyParts, type BodyParts } from './client-body.ts';
 import { sliceItems } from './slice-items.ts';
 import { ITEMS_KEY, type BodyShape } from './body-roles.ts';
 import { pruneBody } from './prune-body.ts';
 import type { IngestFailure } from './result.ts';
+import { parseSlice, scanBody } from './scan-body.ts';
 
 /** A body with everything that its decision depends on: plain values, which a thread can get. */
 export interface BodyToDecide {
@@ -46,7 +53,26 @@ export interface DecidedBody {
 
 /** Decides a body that is cheap to parse: see parse-cost.ts. */
 export function decideBody(input: BodyToDecide): DecidedBody {
-  return { decision: decideParsed(parseJson(input.body), input) };
+  return decideScanned(input) ?? { decision: decideParsed(parseJson(input.body), input) };
+}
+
+/** Decides a common body from its bytes, the same way; undefined for any other. */
+function decideScanned(input: BodyToDecide): DecidedBody | undefined {
+  const { body, shape, type, quota, receivedAt, windowMs } = input;
+  if (shape === 'import' || quota !== 'open') return undefined;
+  const scanned = scanBody(body, shape);
+  if (!scanned) return undefined;
+  const { events, sentAt, context, slices } = scanned;
+  const contextOf = (index: number) => {
+    const slice = events[index]?.context;
+    return slice && parseSlice(body, slice);
+  };
+  const isSingle = shape === 'single';
+  const decision = decideEvents(
+    { events, contextOf, type: isSingle ? type : undefined, sentAt, context },
+    { now: receivedAt, windowMs },
+  );
+  return isSingle ? { decision } : { decision, parts: slices };
 }
 
 /** Bytes of nested values that a decision reads: enough for each that could be a phone number. */

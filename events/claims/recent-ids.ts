@@ -2,11 +2,10 @@ import { CLAIM_ID_BYTES, type ClaimId } from './claim-id.ts';
 
 /** Words of a slot: the id, and one more than its receive time since the origin, ms; 0: empty. */
 const SLOT_WORDS = 4;
-const SLOT_BYTES = 4 * SLOT_WORDS;
 const FIRST_SLOTS = 16;
 /** Of an account, beside its slots. */
 const ACCOUNT_BYTES = 256;
-/** An account has at most two generations of this share of all bytes. */
+/** An account has at most two generations, whose words take this share of all bytes each. */
 const GENERATION_SHARE = 8;
 /** The clock is set back by more than this: the origin was wrong, and a new generation begins. */
 const MAX_CLOCK_STEP_MS = 5_000;
@@ -18,6 +17,11 @@ interface Generation {
   /** Unix ms. */
   readonly origin: number;
   words: Uint32Array;
+  /**
+   * A byte for each slot, 0 when it is empty. A search for an id that is not there reads these
+   * alone: the processor has them in a cache, and the words in memory.
+   */
+  tags: Uint8Array;
   ids: number;
 }
 
@@ -59,7 +63,7 @@ export class RecentIds {
     this.#keys = [keys[0] | 1, keys[1] | 1];
     this.#maxBytes = maxBytes;
     this.#windowMs = Math.min(windowMs, MAX_WINDOW_MS);
-    const most = Math.max(FIRST_SLOTS, maxBytes / GENERATION_SHARE / SLOT_BYTES);
+    const most = Math.max(FIRST_SLOTS, maxBytes / GENERATION_SHARE / (4 * SLOT_WORDS));
     this.#maxSlots = 2 ** Math.floor(Math.log2(most));
   }
 
@@ -70,7 +74,7 @@ export class RecentIds {
   /** Slots that the longest search of a stored id reads; it walks all slots. */
   get longestSearch(): number {
     const all = [...this.#accounts.values()].flatMap(({ young, old }) => [young, old ?? []].flat());
-    return Math.max(0, ...all.map(({ words }) => longestSearch(words, this.#keys)));
+    return Math.max(0, ...all.map((generation) => longestSearch(generation, this.#keys)));
   }
 
   /** True when the account has the id, received less than the window before or after `at`. */
@@ -105,10 +109,8 @@ export class RecentIds {
       else this.#turn(known, at, slots);
       this.#makeRoom(account);
     }
-    // A little before the origin, after the clock was set back: it cannot be stored. Of an id that
-    // was added twice within the window the earlier time counts: the later event may be no row.
-    if (at >= known.young.origin && this.#timeOf(known.young, id, at) === undefined)
-      this.#insert(known.young, id, at - known.young.origin + 1);
+    // A little before the origin, after the clock was set back: it cannot be stored.
+    if (at >= known.young.origin) this.#insert(known.young, id, at);
   }
 
   clear(): void {
@@ -116,29 +118,33 @@ export class RecentIds {
     this.#bytes = 0;
   }
 
+  /** The stored time of an id, less than the window before or after `at`. */
   #timeOf(generation: Generation, id: ClaimId, at: number): number | undefined {
-    const stored = this.#find(generation, id);
-    const time = generation.origin + stored - 1;
-    return stored > 0 && Math.abs(at - time) < this.#windowMs ? time : undefined;
+    const slot = search(generation, [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)], this.#keys);
+    return generation.tags[slot] === 0 ? undefined : this.#timeAt(generation, slot, at);
   }
 
-  /** The stored time of an id; 0: it is not there. */
-  #find({ words }: Generation, id: ClaimId): number {
-    return words[search(words, wordsOf(id), this.#keys) + 3] ?? 0;
+  #timeAt({ words, origin }: Generation, slot: number, at: number): number | undefined {
+    const time = origin + (words[slot * SLOT_WORDS + 3] ?? 0) - 1;
+    return Math.abs(at - time) < this.#windowMs ? time : undefined;
   }
 
-  #insert(generation: Generation, id: ClaimId, time: number): void {
-    const { words } = generation;
-    const of = wordsOf(id);
-    const at = search(words, of, this.#keys);
-    if (words[at + 3] === 0) generation.ids++;
-    words.set(of, at);
-    words[at + 3] = time;
+  /**
+   * Of an id that was added twice within the window the earlier time counts: the later event may be
+   * no row.
+   */
+  #insert(generation: Generation, id: ClaimId, at: number): void {
+    const words: IdWords = [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)];
+    const slot = search(generation, words, this.#keys);
+    if (generation.tags[slot] === 0) generation.ids++;
+    else if (this.#timeAt(generation, slot, at) !== undefined) return;
+    write(generation, slot, words, at - generation.origin + 1);
   }
 
   #generation(origin: number, slots: number): Generation {
-    this.#bytes += slots * SLOT_BYTES;
-    return { origin, words: new Uint32Array(slots * SLOT_WORDS), ids: 0 };
+    const generation = { origin, ...emptySlots(slots), ids: 0 };
+    this.#bytes += bytesOf(generation);
+    return generation;
   }
 
   /** The young ids become the old ones, which are forgotten. */
@@ -149,22 +155,18 @@ export class RecentIds {
   }
 
   #forget(generation: Generation | undefined): void {
-    if (generation) this.#bytes -= generation.words.byteLength;
+    if (generation) this.#bytes -= bytesOf(generation);
   }
 
   #grow(generation: Generation, slots: number): void {
-    const { words: before } = generation;
-    generation.words = new Uint32Array(slots * SLOT_WORDS);
-    this.#bytes += generation.words.byteLength - before.byteLength;
-    for (let at = 0; at < before.length; at += SLOT_WORDS) {
-      if (before[at + 3] === 0) continue;
-      const { words } = generation;
-      const free = search(
-        words,
-        [before[at] ?? 0, before[at + 1] ?? 0, before[at + 2] ?? 0],
-        this.#keys,
-      );
-      for (let word = 0; word < SLOT_WORDS; word++) words[free + word] = before[at + word] ?? 0;
+    const before = { ...generation };
+    Object.assign(generation, emptySlots(slots));
+    this.#bytes += bytesOf(generation) - bytesOf(before);
+    for (let slot = 0; slot < slotsOf(before); slot++) {
+      if (before.tags[slot] === 0) continue;
+      const words = wordsAt(before, slot);
+      const time = before.words[slot * SLOT_WORDS + 3] ?? 0;
+      write(generation, search(generation, words, this.#keys), words, time);
     }
   }
 
@@ -173,7 +175,7 @@ export class RecentIds {
     while (this.#bytes > this.#maxBytes) {
       let [most, largest]: [number, number] = [adding, -1];
       for (const [account, ids] of this.#accounts) {
-        const bytes = ids.young.words.byteLength + (ids.old?.words.byteLength ?? 0);
+        const bytes = bytesOf(ids.young) + (ids.old ? bytesOf(ids.old) : 0);
         if (bytes > largest) [most, largest] = [account, bytes];
       }
       const ids = this.#accounts.get(most);
@@ -195,8 +197,16 @@ export class RecentIds {
   }
 }
 
-function slotsOf({ words }: Generation): number {
-  return words.length / SLOT_WORDS;
+function emptySlots(slots: number): Pick<Generation, 'words' | 'tags'> {
+  return { words: new Uint32Array(slots * SLOT_WORDS), tags: new Uint8Array(slots) };
+}
+
+function slotsOf({ tags }: Generation): number {
+  return tags.length;
+}
+
+function bytesOf({ words, tags }: Generation): number {
+  return words.byteLength + tags.byteLength;
 }
 
 /** A table with a quarter of its slots empty ends every search soon. */
@@ -218,31 +228,51 @@ function wordOf(id: ClaimId, word: number): number {
 
 type IdWords = readonly [number, number, number];
 
-const wordsOf = (id: ClaimId): IdWords => [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)];
+function wordsAt({ words }: Generation, slot: number): IdWords {
+  const at = slot * SLOT_WORDS;
+  return [words[at] ?? 0, words[at + 1] ?? 0, words[at + 2] ?? 0];
+}
+
+function write({ words, tags }: Generation, slot: number, id: IdWords, time: number): void {
+  const at = slot * SLOT_WORDS;
+  tags[slot] = tagOf(id);
+  words[at] = id[0];
+  words[at + 1] = id[1];
+  words[at + 2] = id[2];
+  words[at + 3] = time;
+}
+
+/** Of the third word, because the place of a search follows from the other two. */
+const tagOf = (id: IdWords): number => id[2] & 0xff || 1;
 
 /** Where the search of an id begins: the high bits, which depend on all bits of both words. */
-function homeOf(words: Uint32Array, [first, second]: IdWords, keys: SlotKeys): number {
+function homeOf(slots: number, [first, second]: IdWords, keys: SlotKeys): number {
   const hash = Math.imul(first, keys[0]) + Math.imul(second, keys[1]);
-  return (hash >>> (Math.clz32(words.length / SLOT_WORDS) + 1)) * SLOT_WORDS;
+  return hash >>> (Math.clz32(slots) + 1);
 }
 
 /** The slot of an id, or the empty one where it belongs. */
-function search(words: Uint32Array, id: IdWords, keys: SlotKeys): number {
-  const mask = words.length - 1;
-  let at = homeOf(words, id, keys);
-  while (words[at + 3] !== 0) {
-    if (words[at] === id[0] && words[at + 1] === id[1] && words[at + 2] === id[2]) break;
-    at = (at + SLOT_WORDS) & mask;
+function search({ words, tags }: Generation, id: IdWords, keys: SlotKeys): number {
+  const mask = tags.length - 1;
+  const tag = tagOf(id);
+  let slot = homeOf(tags.length, id, keys);
+  for (let found = tags[slot]; found !== 0; found = tags[slot]) {
+    if (found === tag) {
+      const at = slot * SLOT_WORDS;
+      if (words[at] === id[0] && words[at + 1] === id[1] && words[at + 2] === id[2]) break;
+    }
+    slot = (slot + 1) & mask;
   }
-  return at;
+  return slot;
 }
 
-function longestSearch(words: Uint32Array, keys: SlotKeys): number {
+function longestSearch(generation: Generation, keys: SlotKeys): number {
+  const slots = slotsOf(generation);
   let longest = 0;
-  for (let at = 0; at < words.length; at += SLOT_WORDS) {
-    if (words[at + 3] === 0) continue;
-    const home = homeOf(words, [words[at] ?? 0, words[at + 1] ?? 0, words[at + 2] ?? 0], keys);
-    longest = Math.max(longest, ((at - home) & (words.length - 1)) / SLOT_WORDS + 1);
+  for (let slot = 0; slot < slots; slot++) {
+    if (generation.tags[slot] === 0) continue;
+    const home = homeOf(slots, wordsAt(generation, slot), keys);
+    longest = Math.max(longest, ((slot - home) & (slots - 1)) + 1);
   }
   return longest;
 }
