@@ -139,7 +139,8 @@ describe('a later version of event-row', () => {
         import { RowEncoder } from './schemas/row-encoder.ts';
         import { ROW_VERSIONS } from './schemas/row-versions.ts';
         import { decodeRecord, splitRows } from './projections/events/decode.ts';
-        import { avroContainer, columnsOf } from './projections/events/insert-batch.ts';
+        import { columnsOf } from './projections/events/insert-batch.ts';
+        import { nativeBlock } from './projections/events/native/block.ts';
         const read = Buffer.from(process.argv[1], 'base64');
         const { rows: [row], ...head } = rowBatchCodec.decode(read);
         const versions = ROW_VERSIONS.map(({ version }) => {
@@ -150,9 +151,9 @@ describe('a later version of event-row', () => {
           const message = { topic: '', partition: head.partition, offset: 0, timestamp: 0, key: null };
           const { rowBatch } = decodeRecord({ ...message, value, size: value.length });
           const [datum] = splitRows(rowBatch);
-          const container = avroContainer({ version, token: '', count: 1, datums: [rows] });
+          const block = nativeBlock({ version, count: 1, datums: [rows] });
           const { _trace, _added } = rowBatchCodec.decode(value).rows[0];
-          return { version, _trace, _added, user: datum.message_id, container: container.length > 0,
+          return { version, _trace, _added, user: datum.message_id, inserted: block.columns.at(-1),
             columns: columnsOf(version).slice(-2) };
         });
         const prints = Object.fromEntries(allSchemas().map((s) => [s.id, fingerprintOf(s.type)]));
@@ -164,13 +165,25 @@ describe('a later version of event-row', () => {
         { cwd: folder, encoding: 'utf8', timeout: 60_000 },
       );
       const { prints, ...found } = JSON.parse(answer) as { prints: Record<string, string> };
-      const shared = { user: 'm-0', container: true, _added: 5 };
+      const shared = { user: 'm-0', _added: 5 };
       expect(found).toEqual({
         first: 5,
         versions: [
-          { version: 1, _trace: '', ...shared, columns: ['region', 'city'] },
-          { version: 2, _trace: 't', ...shared, columns: ['city', '_trace'] },
-          { version: next, _trace: 't', ...shared, columns: ['_trace', '_added'] },
+          {
+            version: 1,
+            _trace: '',
+            ...shared,
+            inserted: 'city',
+            columns: ['region', 'city'],
+          },
+          { version: 2, _trace: 't', ...shared, inserted: '_trace', columns: ['city', '_trace'] },
+          {
+            version: next,
+            _trace: 't',
+            ...shared,
+            inserted: '_added',
+            columns: ['_trace', '_added'],
+          },
         ],
       });
       for (const { id, type } of allSchemas()) expect(prints[id]).toBe(fingerprintOf(type));

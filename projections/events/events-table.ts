@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
 import { partitionPositionKey } from '../../schemas/log-position.ts';
 import type { EncodedRow } from './decode.ts';
-import { avroContainer, columnsOf } from './insert-batch.ts';
+import { nativeBlock, type NativeBlock } from './native/block.ts';
 import { eachShard, isSharded } from '../../platform/clickhouse/shards.ts';
 
 export interface Insert {
@@ -20,7 +20,7 @@ export interface Insert {
 
 export type InsertOutcome =
   | { kind: 'stored' }
-  /** ClickHouse rejects values of the rows: nothing was stored, and a retry fails again. */
+  /** The rows, or values of them, are wrong: nothing was stored, and a retry fails again. */
   | { kind: 'refused'; code: string; detail: string }
   /** Nothing reached ClickHouse. */
   | { kind: 'unsent'; error: Error }
@@ -58,7 +58,8 @@ const INSERT_SETTINGS: ClickHouseSettings = {
   max_insert_threads: '1',
   max_partitions_per_insert_block: '0',
   input_format_parallel_parsing: 0,
-  input_format_avro_allow_missing_fields: 0,
+  // Columns whose rows are all empty are left out, and get the default of their type.
+  input_format_native_allow_types_conversion: 1,
   deduplicate_blocks_in_dependent_materialized_views: 0,
   // Ends an insert whose client is gone.
   max_execution_time: 60,
@@ -89,11 +90,17 @@ export function clickhouseEventsTable(options: {
   };
   return {
     async insert({ token, queryId, version, count, datums }, signal) {
-      const container = avroContainer({ version, token, count, datums });
+      let block: NativeBlock;
+      try {
+        block = nativeBlock({ version, count, datums });
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return { kind: 'refused', code: UNREADABLE, detail: error.message };
+      }
       try {
         const answer = await client.exec({
-          query: `INSERT INTO ${table} (${columnsOf(version).join(', ')}) FORMAT Avro`,
-          values: Readable.from([container], { objectMode: false }),
+          query: `INSERT INTO ${table} (${block.columns.join(', ')}) FORMAT Native`,
+          values: Readable.from([block.bytes], { objectMode: false }),
           query_id: queryId,
           abort_signal: signal,
           clickhouse_settings: { ...insertSettings, insert_deduplication_token: token },
@@ -185,8 +192,8 @@ const VALUE_ERRORS = new Map<string, string>([
   ['469', 'VIOLATED_CONSTRAINT'],
 ]);
 
-/** The general code of errors of the Avro library. */
-const STD_EXCEPTION = '1001';
+/** The bytes are not the rows that their record announces. */
+const UNREADABLE = 'UNREADABLE_ROWS';
 
 /** The connection was never established, so nothing was sent. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -196,8 +203,7 @@ export function classify(cause: unknown): Exclude<InsertOutcome, { kind: 'stored
   const error = cause instanceof Error ? cause : new Error(String(cause));
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (UNSENT.has(code)) return { kind: 'unsent', error };
-  const isAvroError = code === STD_EXCEPTION && error.message.includes('avro::Exception');
-  const refusal = VALUE_ERRORS.get(code) ?? (isAvroError ? 'AVRO_EXCEPTION' : undefined);
+  const refusal = VALUE_ERRORS.get(code);
   if (refusal !== undefined) return { kind: 'refused', code: refusal, detail: error.message };
   return { kind: 'uncertain', error };
 }

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { comparePartitionPositions } from '../../schemas/log-position.ts';
 import { NEWEST_ROW_VERSION, ROW_VERSIONS } from '../../schemas/row-versions.ts';
-import { writeZigzag } from '../../schemas/varint.ts';
 import { splitRows, type DecodedRecord, type EncodedRow, type RowRecord } from './decode.ts';
+import { isStored } from './native/column-types.ts';
 import type { RecordSlice } from './plan.ts';
 
 /** The rows of one insert: `datums` holds `count` encoded rows of one version of event-row. */
@@ -98,18 +97,15 @@ export function assemble(options: {
   };
 }
 
-/** Fields of event-row that only profiles use: ClickHouse `events` has no such columns. */
-const NOT_STORED = new Set(['traits', 'trait_numbers', 'profile']);
-
 /** Columns of ClickHouse `events`, in the order of the schema, by the version of the rows. */
 const COLUMNS_OF: ReadonlyMap<number, readonly string[]> = new Map(
   ROW_VERSIONS.map(({ version, fields }) => [
     version,
-    fields.map(({ name }) => name).filter((name) => !NOT_STORED.has(name)),
+    fields.map(({ name }) => name).filter(isStored),
   ]),
 );
 
-/** Columns that an insert of rows of this version names. */
+/** Columns of rows of this version. An insert names those that have a value. */
 export function columnsOf(version: number): readonly string[] {
   return COLUMNS_OF.get(version) ?? [];
 }
@@ -122,43 +118,3 @@ export const COLUMNS: readonly string[] = columnsOf(NEWEST_ROW_VERSION);
  * stored without it, and events.raw has it.
  */
 export const COMPARED_COLUMNS: readonly string[] = COLUMNS.filter((name) => name !== '_trace');
-
-const MAGIC = Buffer.from('Obj\u0001', 'latin1');
-const METADATA_OF: ReadonlyMap<number, Buffer> = new Map(
-  ROW_VERSIONS.map(({ version, type }) => [
-    version,
-    encodeMetadata({ 'avro.schema': JSON.stringify(type.schema()), 'avro.codec': 'null' }),
-  ]),
-);
-const SYNC_BYTES = 16;
-
-function encodeMetadata(entries: Record<string, string>): Buffer {
-  const texts = Object.entries(entries).flat();
-  return Buffer.concat([
-    writeZigzag(Object.keys(entries).length),
-    ...texts.flatMap((text) => {
-      const bytes = Buffer.from(text, 'utf8');
-      return [writeZigzag(bytes.length), bytes];
-    }),
-    writeZigzag(0),
-  ]);
-}
-
-/**
- * An Avro object container with one block of encoded rows of one version (Avro 1.12, "Object
- * Container Files"). The sync marker is derived from the token, so a repeated insert sends
- * the same bytes.
- */
-export function avroContainer({
-  version,
-  token,
-  count,
-  datums,
-}: Pick<InsertBatch, 'version' | 'token' | 'count' | 'datums'>): Buffer {
-  const metadata = METADATA_OF.get(version);
-  if (!metadata) throw new RangeError(`schemas/ holds no version ${version} of event-row`);
-  const sync = createHash('sha256').update(token).digest().subarray(0, SYNC_BYTES);
-  const size = datums.reduce((sum, { length }) => sum + length, 0);
-  const header = [MAGIC, metadata, sync, writeZigzag(count), writeZigzag(size)];
-  return Buffer.concat([...header, ...datums, sync]);
-}

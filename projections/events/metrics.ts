@@ -17,7 +17,10 @@ export interface SinkMetrics {
 export function sinkMetrics(registry: Registry): SinkMetrics {
   const metrics = metricsOf(registry);
   const rows = metrics.counter('ravand_sink_rows_total', 'Rows this process stored in ClickHouse.');
-  const bytes = metrics.counter('ravand_sink_bytes_total', 'Bytes of Avro this process inserted.');
+  const bytes = metrics.counter(
+    'ravand_sink_bytes_total',
+    'Bytes of the rows that this process inserted, as they are in the log.',
+  );
   const recovered = metrics.counter(
     'ravand_sink_settled_total',
     'Batches read back from ClickHouse after an uncertain outcome or a change of owner.',
