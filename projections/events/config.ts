@@ -23,7 +23,7 @@ export const settings = defineSettings({
     doc: 'Limit of bytes in one insert; a single record of the log may be larger. A process with more than 4 partitions divides four times these bytes among them.',
   }),
   SINK_INTERVAL: setting.duration({
-    default: 400,
+    default: 800,
     doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later. A process with more than 4 partitions makes as many inserts as one with 4: the time grows with them, up to 5 s.',
   }),
 });
