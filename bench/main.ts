@@ -14,6 +14,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   sink: 'rows into ClickHouse, beside a plain client',
   reports:
     'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
+  'reports-small': 'CPU of ClickHouse for each kind of report of a small account',
   profiles: 'profiles of a million people: new, cached, and cold in ClickHouse',
   'cold-profiles':
     'loads of profiles among one million and among fifty million people (minutes, 25 GB of disk)',

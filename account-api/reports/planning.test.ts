@@ -18,6 +18,8 @@ it('levels are merged where aliases are joined, but never those of a fold over s
   expect(isMerging(['a', 'b'], 'table')).toBe(true);
   // planning this one took more than thirty seconds
   expect(isMerging(['a', 'b', 'c', 'a', 'b'], 'table')).toBe(false);
+  expect(planned(['a', 'b', 'c', 'a', 'b'], 'table')['enable_join_runtime_filters']).toBe(0);
+  expect(planned(['a', 'b'], 'table')['enable_join_runtime_filters']).toBeUndefined();
 });
 
 it('threads take people in shares, but not the values of a breakdown', () => {

@@ -2,8 +2,9 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 
 /**
  * Settings that shorten the planning of a report without changing what it computes. A report has
- * up to sixty levels of SELECT: passes that compare expressions with each other cost more than all
- * rows of a small account (docs/performance.md, Reports).
+ * up to fifty levels of SELECT: passes that compare expressions with each other cost more than all
+ * rows of a small account (docs/performance.md, Reports). To compare a column, the analyzer hashes
+ * all levels below it.
  */
 const PLANNING: ClickHouseSettings = {
   optimize_and_compare_chain: 0,
@@ -13,23 +14,35 @@ const PLANNING: ClickHouseSettings = {
   optimize_rewrite_aggregate_function_with_if: 0,
   optimize_functions_to_subcolumns: 0,
   compile_expressions: 0,
+  optimize_syntax_fuse_functions: 0,
+  optimize_truncate_order_by_after_group_by_keys: 0,
+  optimize_aggregators_of_group_by_keys: 0,
+  optimize_group_by_function_keys: 0,
+  optimize_injective_functions_in_group_by: 0,
+  optimize_injective_functions_inside_uniq: 0,
+  optimize_arithmetic_operations_in_aggregate_functions: 0,
+  optimize_redundant_functions_in_order_by: 0,
+  optimize_redundant_comparisons: 0,
 };
 
 export type Planning = ClickHouseSettings & { enable_sharding_aggregator?: 0 | 1 };
 
 /**
  * The levels are not merged either, unless a join is among them: that one would be slower. But
- * merging the levels of a fold over simultaneous events takes longer than any client waits.
+ * merging the levels of a fold over simultaneous events takes longer than any client waits, and so
+ * does the pass that looks for filters of joins at run time.
  *
  * Where rows are grouped by person, each thread takes the rows of its share of the people, so that
  * nobody is a group of two threads that are put together afterwards; a group for each value of a
  * breakdown is too large a share.
  */
 export function planningOf(sql: string): Planning {
-  const mergesLevels = / JOIN | people /.test(sql) && !sql.includes('arrayFold((acc, ');
+  const foldsTies = sql.includes('arrayFold((acc, ');
+  const mergesLevels = / JOIN | people /.test(sql) && !foldsTies;
   const isByPerson = / GROUP BY person\b/.test(sql) && !/ GROUP BY value\)/.test(sql);
   return {
     ...PLANNING,
+    ...(foldsTies ? { enable_join_runtime_filters: 0 } : {}),
     ...(mergesLevels ? {} : { query_plan_merge_expressions: 0 }),
     ...(isByPerson ? { enable_sharding_aggregator: 1 } : {}),
   };

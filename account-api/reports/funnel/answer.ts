@@ -28,12 +28,9 @@ export interface FunnelAnswer {
  * the order of the answer.
  */
 export interface FunnelRow extends BucketRow {
-  /** People by step. */
+  /** People by step, as far as anybody got. */
   counts: number[];
-  /**
-   * For each step but the first: median and 90th percentile in milliseconds; null or empty where
-   * the count is 0.
-   */
+  /** For each step but the first, as far as anybody got: median and 90th percentile in ms. */
   waits: (readonly (number | null)[])[];
 }
 

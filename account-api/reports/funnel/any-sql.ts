@@ -1,6 +1,13 @@
 import { nestedSelects, TIE_BREAKERS } from '../../../platform/clickhouse/sql.ts';
 import { hasEventValue } from '../breakdown-sql.ts';
-import { columnList, funnelRows, stepBit, type FunnelSqlContext } from './event-arrays.ts';
+import {
+  columnList,
+  funnelRows,
+  gapsOf,
+  stepBit,
+  timesAt,
+  type FunnelSqlContext,
+} from './event-arrays.ts';
 import { stepsOverlap } from '../overlap.ts';
 
 /**
@@ -15,14 +22,9 @@ import { stepsOverlap } from '../overlap.ts';
  */
 export function anyPeople(context: FunnelSqlContext): string {
   const { request } = context;
-  const gaps = request.steps
-    .slice(1)
-    .map(
-      (_, at) =>
-        `if(depth < ${at + 2}, 0, toInt64(ts[qs[${at + 2}]]) - toInt64(ts[qs[${at + 1}]])) AS gap${at + 1}`,
-    );
+  const gaps = `if(depth < 2, [], ${gapsOf(timesAt('ts', 'qs'))})`;
   const value = hasEventValue(request) ? [`vs[qs[${request.breakdown?.step ?? 1}]] AS value`] : [];
-  const read = ['person', 'depth', ...gaps, ...value].join(', ');
+  const read = ['person', 'depth', `${gaps} AS gaps`, ...value].join(', ');
   const lists = [
     ['es.1 AS ts', 'es.6 AS ms', ...(hasEventValue(request) ? ['es.7 AS vs'] : [])],
     ...(stepsOverlap(request.steps) ? folded(context) : covered(context)),

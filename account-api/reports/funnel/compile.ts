@@ -16,15 +16,13 @@ export function compileFunnel(options: {
   const params = new SqlParams();
   const context: FunnelSqlContext = { ...options, params };
   const people = funnelPeople(context);
-  const sql = options.request.breakdown
-    ? brokenDown(context, people)
-    : whole(options.request, people);
+  const sql = options.request.breakdown ? brokenDown(context, people) : whole(people);
   return { sql, params: params.values() };
 }
 
 /**
- * SELECT of one row per person: depth, gap1… in milliseconds, and the breakdown's value where an
- * event carries it.
+ * SELECT of one row per person: depth, `gaps`, the milliseconds between each two steps of the path,
+ * and the breakdown's value where an event carries it.
  */
 export function funnelPeople(context: FunnelSqlContext): string {
   switch (context.request.order) {
@@ -37,38 +35,25 @@ export function funnelPeople(context: FunnelSqlContext): string {
   }
 }
 
-const QUANTILES = 'quantilesExactInclusiveIf';
+const WAITS = 'quantilesExactInclusiveForEach';
 
-function whole({ steps }: FunnelRequest, people: string): string {
-  const counts = steps.map((_, at) => `countIf(depth > ${at})`);
-  const waits = steps
-    .slice(1)
-    .map((_, at) => `${QUANTILES}(0.5, 0.9)(gap${at + 1}, depth > ${at + 1})`);
-  return `SELECT 'all' AS kind, NULL AS value, [${counts.join(', ')}] AS counts, [${waits.join(', ')}] AS waits FROM (${people})`;
+function whole(people: string): string {
+  return `SELECT 'all' AS kind, NULL AS value, arrayPushFront(countForEach(gaps), countIf(depth > 0)) AS counts, ${WAITS}(0.5, 0.9)(gaps) AS waits FROM (${people})`;
 }
 
 /** Computes people once: the states of the values are merged into those of the buckets. */
 function brokenDown(context: FunnelSqlContext, people: string): string {
-  const { steps, breakdown } = context.request;
-  const counts = steps.map((_, at) => `count${at}`);
-  const waits = steps.slice(1).map((_, at) => `wait${at}`);
-  const perValue = [
-    'value',
-    ...counts.map((name, at) => `countIf(depth > ${at}) AS ${name}`),
-    ...waits.map(
-      (name, at) => `${QUANTILES}State(0.5, 0.9)(gap${at + 1}, depth > ${at + 1}) AS ${name}`,
-    ),
-  ];
+  const { breakdown } = context.request;
   const step = breakdown?.step ?? 1;
   const paths = joinTrait(context, {
     rows: people,
-    columns: `*, if(depth < ${step}, NULL, trait) AS value`,
+    columns: `depth, gaps, if(depth < ${step}, NULL, trait) AS value`,
   });
-  const values = `SELECT ${perValue.join(', ')} FROM (${paths}) WHERE depth > 0 GROUP BY value`;
-  const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY count0 DESC, value) AS value_rank FROM (${values})`;
+  const values = `SELECT value, count() AS first, countForEach(gaps) AS later, ${WAITS}State(0.5, 0.9)(gaps) AS times FROM (${paths}) WHERE depth > 0 GROUP BY value`;
+  const ranked = `SELECT *, row_number() OVER (PARTITION BY value IS NULL ORDER BY first DESC, value) AS value_rank FROM (${values})`;
   return [
-    `SELECT bucket.1 AS kind, bucket.2 AS value, [${counts.map((name) => `sum(${name})`).join(', ')}] AS counts,`,
-    `[${waits.map((name) => `${QUANTILES}Merge(0.5, 0.9)(${name})`).join(', ')}] AS waits`,
+    'SELECT bucket.1 AS kind, bucket.2 AS value, arrayPushFront(sumForEach(later), sum(first)) AS counts,',
+    `${WAITS}Merge(0.5, 0.9)(times) AS waits`,
     `FROM (SELECT *, ${bucketSql(breakdown?.limit ?? 0)} FROM (${ranked})) GROUP BY bucket`,
     `ORDER BY ${BUCKET_ORDER}`,
   ].join(' ');

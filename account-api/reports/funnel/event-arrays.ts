@@ -22,6 +22,8 @@ export const TIME_SHIFT = 24;
 export const GAP_SHIFT = 12;
 /** The bits of a key that say which steps an element matches. */
 export const STEP_BITS = 2 ** GAP_SHIFT - 1;
+/** The bits of a key below its time. */
+export const TIME_BITS_BELOW = 2 ** TIME_SHIFT - 1;
 const EXCLUSION_FLAG = 1 << 23;
 
 /** Bit of step `at` (0-based) in a key. */
@@ -76,14 +78,6 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
   ];
-  const starts = `timestamp < ${params.instant(request.range.to)}`;
-  // the first step must be inside the range; with order 'any' every step can be the first, so the
-  // mask does not check it
-  const isBound = (at: number): boolean => at === 0 && request.order !== 'any';
-  const masks = request.steps.map((step, at) => ({
-    at,
-    condition: selectorSql(step, filterContext, isBound(at) ? starts : undefined),
-  }));
   const gaps = request.exclude.map((exclusion) => {
     const bits = Array.from(
       { length: exclusion.toStep - exclusion.fromStep },
@@ -95,8 +89,8 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
     columns: {
       person,
       t: `toUInt64(toUnixTimestamp64Milli(timestamp) - ${params.whole(from)} + 1)`,
-      mask: bitUnion(masks.map(({ at, condition }) => `if(${condition}, ${1 << stepBit(at)}, 0)`)),
-      ...(gaps.length > 0 ? { gaps: bitUnion(gaps) } : {}),
+      mask: `toUInt64(${maskSql(context, filterContext)})`,
+      ...(gaps.length > 0 ? { gaps: `toUInt64(${bitUnion(gaps)})` } : {}),
       ...(hasEventValue(request) ? { value: eventValueSql(request, params) } : {}),
     },
     source,
@@ -105,17 +99,40 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
   };
 }
 
-function selectorSql(selector: EventSelector, context: FilterSqlContext, also?: string): string {
-  const conditions = [
-    `event = ${context.params.text(selector.event)}`,
-    ...(also === undefined ? [] : [also]),
-  ];
+/**
+ * The steps that an event matches, as bits. Steps without filters are one lookup of the name,
+ * however many they are.
+ */
+function maskSql({ request }: FunnelSqlContext, context: FilterSqlContext): string {
+  const { params } = context;
+  const bits = new Map<string, number>();
+  const others: string[] = [];
+  for (const [at, step] of request.steps.entries()) {
+    const bit = 1 << stepBit(at);
+    if (step.filters.length === 0) bits.set(step.event, (bits.get(step.event) ?? 0) | bit);
+    else others.push(`if(${selectorSql(step, context)}, ${bit}, 0)`);
+  }
+  const named =
+    bits.size === 0
+      ? []
+      : [
+          `transform(event, ${params.bind('Array(String)', [...bits.keys()])}, ${params.bind('Array(UInt64)', [...bits.values()])}, 0)`,
+        ];
+  const mask = bitUnion([...named, ...others]);
+  // the first step must be inside the range; with order 'any' every step can be the first
+  if (request.order === 'any') return mask;
+  const isAfter = `timestamp >= ${params.instant(request.range.to)}`;
+  return `bitAnd(${mask}, if(${isAfter}, ${STEP_BITS - (1 << stepBit(0))}, ${STEP_BITS}))`;
+}
+
+function selectorSql(selector: EventSelector, context: FilterSqlContext): string {
+  const conditions = [`event = ${context.params.text(selector.event)}`];
   if (selector.filters.length > 0) conditions.push(filtersSql(selector.filters, context));
   return conditions.join(' AND ');
 }
 
 function bitUnion(parts: readonly string[]): string {
-  return `toUInt64(${parts.reduce((left, right) => `bitOr(${left}, ${right})`)})`;
+  return parts.reduce((left, right) => `bitOr(${left}, ${right})`);
 }
 
 export function columnList({ columns }: RowSql): string {
@@ -190,8 +207,18 @@ export function gapColumn({ request }: FunnelSqlContext, at: number): string | u
   return `x${first + 1}`;
 }
 
+/** A key's time as a key, with zeros in the bits below. */
+export const startOfTime = (key: string): string =>
+  `bitAnd(${key}, ${2n ** 64n - 1n - BigInt(TIME_BITS_BELOW)})`;
+
 /** An array shifted by one: each element holds the value of the one before. */
-export const before = (array: string): string => `arrayPopBack(arrayPushFront(${array}, 0))`;
-export const after = (array: string): string => `arrayPopFront(arrayPushBack(${array}, 0))`;
+export const before = (array: string): string => `arrayShiftRight(${array}, 1)`;
+export const after = (array: string): string => `arrayShiftLeft(${array}, 1)`;
 /** An array whose zeros are replaced by the last value before them. */
 export const carried = (array: string): string => `arrayFill(x -> x > 0, ${array})`;
+
+/** The times of the events at these positions. */
+export const timesAt = (times: string, positions: string): string =>
+  `arrayMap(q -> ${times}[q], ${positions})`;
+/** What lies between each two of these times. */
+export const gapsOf = (times: string): string => `arrayPopFront(arrayDifference(${times}))`;

@@ -8,8 +8,11 @@ import {
   eventArraysByPerson,
   gapBit,
   gapColumn,
+  gapsOf,
   isShared,
+  startOfTime,
   stepBit,
+  TIME_BITS_BELOW,
   TIME_SHIFT,
   type FunnelSqlContext,
 } from './event-arrays.ts';
@@ -17,20 +20,21 @@ import { needsTies, tiedColumns } from './ties-sql.ts';
 
 /**
  * The ordered funnel as passes over sorted arrays, each of them one vectorised function over all
- * people of a block.
+ * people of a block. Times are those of keys: with zeros in the bits below.
  *
- * Forward: `l<i>` holds, at an element that can be the i-th of a path, the latest time at which
- * such a path can have started (0 elsewhere), and `s` the same carried on to the later elements.
- * The latest start is the best one for every continuation, so depth i is reached where an element
- * of `l<i>` is within the window of its start, and the first such element ends the counted path.
- * `ps` collects these positions, by step, and `ls` their starts. With exclusions, `x<i>` holds the
- * time of the last event that breaks the gaps with the same exclusions as gap i, and `g` the time
- * of the element that `s` comes from: a gap is whole when g ≥ x. Backward (exclusions only): bit i
- * - 1 of `f` marks the elements that can be the i-th on a way to that end. Then the path is walked
- * from its start, always to the earliest next.
+ * Forward: `s<i>` holds, at each element, the latest time at which a path can have started whose
+ * i-th event is this element or the last one before it that can be one; 0 where there is none. The
+ * latest start is the best one for every continuation, so depth i is reached where an element of
+ * `s<i>` is within the window of its start, and the first such element ends the counted path. `ls`
+ * collects the starts of these ends, by step. With exclusions it is their positions that are
+ * collected, `ps`; `x<i>` holds the time of the last event that breaks the gaps with the same
+ * exclusions as gap i, and `g<i>` the element that `s<i>` comes from: a gap is whole when g ≥ x.
+ * Backward (exclusions only): bit i - 1 of `f` marks the elements that can be the i-th on a way to
+ * that end. Then the path is walked from its start, always to the earliest next.
  *
  * Planning a query costs ClickHouse about as much for each column that a level passes on as for a
- * function, so the results of all steps are one array instead of a column for each step.
+ * function, and five times as much for a lambda: the results of all steps are one array instead of
+ * a column for each step, and a step is one level of two lambdas.
  */
 export function orderedPeople(context: FunnelSqlContext): string {
   const { request } = context;
@@ -39,155 +43,182 @@ export function orderedPeople(context: FunnelSqlContext): string {
   const started = start(context, hasTieBreakers);
   const walked = [
     ...forward(context),
-    ...ending(context),
-    ...(request.exclude.length > 0 ? backward(context) : []),
-    [walk(context)],
+    ...path(context),
     ...(needsTies(context) ? tiedColumns(context) : []),
   ];
-  const path = countedPath(context).join(', ');
+  const answer = countedPath(context).join(', ');
   const columns = ['person', 'es'];
-  const read = `person, ps1, ${walked.flat().join(', ')}, ${path}`;
+  const read = `person, s1, ${walked.flat().join(', ')}, ${answer}`;
   const known = [...columns, ...columnsOf(started)];
-  const source = `SELECT * FROM (${nestedSelects(people, started, { columns, by: read })}) WHERE ps1[1] > 0`;
-  return `SELECT ${path} FROM (${nestedSelects(source, walked, { columns: known, by: path })})`;
+  const source = `SELECT * FROM (${nestedSelects(people, started, { columns, by: read })}) WHERE s1[-1] > 0`;
+  return `SELECT ${answer} FROM (${nestedSelects(source, walked, { columns: known, by: answer })})`;
 }
 
 /** Up to the paths of one event; whoever has none is left out. */
 function start(context: FunnelSqlContext, hasTieBreakers: boolean): string[][] {
   const { request } = context;
   const columns = new Set(request.steps.slice(1).flatMap((_, at) => gapColumn(context, at) ?? []));
+  const timesOf = (bit: number): string =>
+    carried(`arrayMap(k -> if(bitTest(k, ${bit}), ${startOfTime('k')}, 0), ks)`);
   return [
     [hasTieBreakers ? 'es.1 AS ks' : 'es AS ks', ...(hasEventValue(request) ? ['es.6 AS vs'] : [])],
-    [`arrayMap(k -> bitShiftRight(k, ${TIME_SHIFT}), ks) AS ts`],
     [
-      `arrayMap((k, t) -> if(bitTest(k, ${stepBit(0)}), t, 0), ks, ts) AS l1`,
-      ...[...columns].map((name) => `${broken(Number(name.slice(1)))} AS ${name}`),
+      `${timesOf(stepBit(0))} AS s1`,
+      ...[...columns].map((name) => `${timesOf(gapBit(Number(name.slice(1)) - 1))} AS ${name}`),
     ],
-    ['[arrayFirstIndex(l -> l > 0, l1)] AS ps1'],
   ];
 }
 
-/** At each element the time of the last event before it that breaks a gap (1-based). */
-function broken(gap: number): string {
-  return carried(`arrayMap((k, t) -> if(bitTest(k, ${gapBit(gap - 1)}), t, 0), ks, ts)`);
-}
-
+/** A step is one level: what it reaches, and the way on to the next. */
 function forward(context: FunnelSqlContext): string[][] {
-  const count = context.request.steps.length;
-  const lists: string[][] = [];
-  for (let step = 1; step < count; step++) {
-    if (isPrunedAfter(context, step)) lists.push(prune(context, step));
-    lists.push([advance(context, step), ...startOf(context, step)]);
-    lists.push([reached(context, step + 1)]);
-  }
-  return [...lists, startOf(context, count)];
+  return context.request.steps.flatMap((_, at) => [
+    ...(isTogether(context) ? [[endOf(context, at + 1)]] : []),
+    [...reached(context, at + 1), ...advance(context, at + 1)],
+    ...(isPrunedAfter(context, at + 1) ? [prune(at + 1)] : []),
+  ]);
 }
 
-/** `ps<step>`: with the position of the first element at which a path of so many steps ends. */
-function reached(context: FunnelSqlContext, step: number): string {
-  const window = context.params.whole(context.request.windowMs);
-  return `arrayPushBack(ps${step - 1}, arrayFirstIndex((l, t) -> l > 0 AND t <= l + ${window}, l${step}, ${arraysAt(context, step).ts})) AS ps${step}`;
+/**
+ * Whether equal steps follow each other and simultaneous events need no fold. Equal events at the
+ * end's time are interchangeable: all but the last of them may serve earlier steps, so that the
+ * path starts later.
+ */
+function isTogether(context: FunnelSqlContext): boolean {
+  return stepsSharedApart(context.request.steps) === 'together' && !needsTies(context);
 }
 
-/** `ls<step>`: with the start of the path that ends at `ps<step>`. */
-function startOf(context: FunnelSqlContext, step: number): string[] {
-  const found = `l${step}[ps${step}[-1]]`;
-  return [`${step === 1 ? `[${found}]` : `arrayPushBack(ls${step - 1}, ${found})`} AS ls${step}`];
+function hasExclusions({ request }: FunnelSqlContext): boolean {
+  return request.exclude.length > 0;
 }
 
-/** Empties the arrays of those who have no path of so many steps. */
-function prune(context: FunnelSqlContext, step: number): string[] {
-  const { ks, ts } = arraysAt(context, step);
-  const next = arraysAt(context, step + 1);
-  return [
-    `if(ps${step}[-1] > 0, ${ks}, []) AS ${next.ks}`,
-    `if(ps${step}[-1] > 0, ${ts}, []) AS ${next.ts}`,
-    `if(ps${step}[-1] > 0, l${step}, []) AS m${step}`,
-  ];
+/** Whether an element of `s<step>` ends a path of so many steps, as a lambda, and its arrays. */
+function isEnd(context: FunnelSqlContext, step: number): { of: string; arrays: string } {
+  const { params, request } = context;
+  // the last key that is so late
+  const window = (BigInt(request.windowMs) << BigInt(TIME_SHIFT)) + BigInt(TIME_BITS_BELOW);
+  const { ks, s } = arraysAt(context, step);
+  return {
+    of: `(s, k) -> s > 0 AND k <= s + ${params.bind('UInt64', String(window))}`,
+    arrays: `${s}, ${ks}`,
+  };
+}
+
+/** `te`: the last key of the time at which a path of so many steps ends; small without one. */
+function endOf(context: FunnelSqlContext, step: number): string {
+  const { of, arrays } = isEnd(context, step);
+  return `bitOr(ks[arrayFirstIndex(${of}, ${arrays})], ${TIME_BITS_BELOW}) AS te${step}`;
+}
+
+/** What a path of so many steps adds to `ls`, or to `ps`. */
+function reached(context: FunnelSqlContext, step: number): string[] {
+  const { of, arrays } = isEnd(context, step);
+  const push = (name: string, value: string): string =>
+    `${step === 1 ? `[${value}]` : `arrayPushBack(${name}${step - 1}, ${value})`} AS ${name}${step}`;
+  if (hasExclusions(context)) return [push('ps', `arrayFirstIndex(${of}, ${arrays})`)];
+  if (isTogether(context)) return [push('ls', `arrayLast((s, k) -> k <= te${step}, ${arrays})`)];
+  return [push('ls', `arrayFirst(${of}, ${arrays})`)];
 }
 
 /** From paths that end with `step` (1-based) to those that end with the next. */
-function advance(context: FunnelSqlContext, step: number): string {
-  const earlier = isShared(context, step - 1) ? before : (array: string): string => array;
+function advance(context: FunnelSqlContext, step: number): string[] {
+  const { steps } = context.request;
+  if (step === steps.length) return [];
+  const { ks, s } = arraysAt(context, step);
   const isNext = `bitTest(k, ${stepBit(step)})`;
-  const { ks } = arraysAt(context, step + 1);
-  const starts = earlier(carried(isPrunedAfter(context, step) ? `m${step}` : `l${step}`));
   const gap = gapColumn(context, step - 1);
-  if (gap === undefined)
-    return `arrayMap((k, s) -> if(${isNext}, s, 0), ${ks}, ${starts}) AS l${step + 1}`;
-  const origins = earlier(carried(`arrayMap((l, t) -> if(l > 0, t, 0), l${step}, ts)`));
-  return `arrayMap((k, s, g, x) -> if(${isNext} AND g >= x, s, 0), ks, ${starts}, ${origins}, ${gap}) AS l${step + 1}`;
+  const origins = before(step === 1 ? s : `g${step}`);
+  const next =
+    gap === undefined
+      ? `arrayFill((s, k) -> ${isNext}, ${before(s)}, ${ks})`
+      : `arrayFill((s, k, g, x) -> ${isNext} AND g >= x, ${before(s)}, ks, ${origins}, ${gap})`;
+  const origin =
+    gap === undefined
+      ? `arrayFill(k -> ${isNext}, ks)`
+      : `arrayFill((k, g, x) -> ${isNext} AND g >= x, ks, ${origins}, ${gap})`;
+  const isOriginRead = step + 1 < steps.length && gapColumn(context, step) !== undefined;
+  return [`${next} AS s${step + 1}`, ...(isOriginRead ? [`${origin} AS g${step + 1}`] : [])];
 }
 
 /** The arrays are pruned after every third pass. */
 const PRUNE_EVERY = 3;
 
-/**
- * After some passes the arrays of people without a path of `step` events are emptied: they have no
- * longer path either, and the later passes cost nothing for them. Returns the names of the keys and
- * times that belong to `l<step>`; step is 1-based.
- */
-function arraysAt({ request }: FunnelSqlContext, step: number): { ks: string; ts: string } {
-  // the backward pass over exclusions needs arrays of equal length
-  const pruned =
-    request.exclude.length > 0 ? 0 : Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
-  return pruned === 0 ? { ks: 'ks', ts: 'ts' } : { ks: `ks${pruned}`, ts: `ts${pruned}` };
+/** Empties the arrays of those who have no path of so many steps: they have no longer one. */
+function prune(step: number): string[] {
+  const ks = step === PRUNE_EVERY ? 'ks' : `ks${step - PRUNE_EVERY}`;
+  return [
+    `if(ls${step}[-1] > 0, ${ks}, []) AS ks${step}`,
+    `if(ls${step}[-1] > 0, s${step + 1}, []) AS m${step + 1}`,
+  ];
+}
+
+/** The names of the starts after `step` passes, and of the keys that belong to them; 1-based. */
+function arraysAt(context: FunnelSqlContext, step: number): { ks: string; s: string } {
+  const pruned = Math.floor((step - 1) / PRUNE_EVERY) * PRUNE_EVERY;
+  if (pruned === 0 || !isPrunedAfter(context, pruned)) return { ks: 'ks', s: `s${step}` };
+  return { ks: `ks${pruned}`, s: step === pruned + 1 ? `m${step}` : `s${step}` };
 }
 
 /** Whether the arrays are emptied behind the pass of `step`. */
-function isPrunedAfter({ request }: FunnelSqlContext, step: number): boolean {
-  return request.exclude.length === 0 && step % PRUNE_EVERY === 0 && step < request.steps.length;
+function isPrunedAfter(context: FunnelSqlContext, step: number): boolean {
+  // the backward pass over exclusions needs arrays of equal length
+  const { length } = context.request.steps;
+  return !hasExclusions(context) && step % PRUNE_EVERY === 0 && step < length;
 }
 
-/** One row per person: depth, gap1…, and the value, of the counted path. */
+/** One row per person: depth, gaps, and the value, of the counted path. */
 function countedPath(context: FunnelSqlContext): string[] {
   const { request } = context;
-  const steps = request.steps.slice(1).map((_, at) => at + 2);
   const at = request.breakdown?.step ?? 1;
   const isExact = needsTies(context);
-  const time = (step: number): string =>
-    isExact ? `if(is_tied, zt[tied[${step}]], ts[qs[${step}]])` : `ts[qs[${step}]]`;
+  const walked = `arrayMap(q -> bitShiftRight(ks[q], ${TIME_SHIFT}), qs)`;
+  const times = isExact
+    ? `if(is_tied, arrayMap(q -> zt[q], arraySlice(tied, 1, tied_depth)), ${walked})`
+    : walked;
   const value = isExact ? `if(is_tied, zv[tied[${at}]], vs[qs[${at}]])` : `vs[qs[${at}]]`;
   return [
     'person',
     `${isExact ? 'if(is_tied, tied_depth, depth)' : 'depth'} AS depth`,
-    ...steps.map((step) => `toInt64(${time(step)}) - toInt64(${time(step - 1)}) AS gap${step - 1}`),
+    `${gapsOf(times)} AS gaps`,
     ...(hasEventValue(request) ? [`${value} AS value`] : []),
   ];
 }
 
-/** `depth`, `pe`, the position of the path's last event, and `a`, the time of its first. */
-function ending(context: FunnelSqlContext): string[][] {
+/** `depth`, and `qs`: positions of the path's events. */
+function path(context: FunnelSqlContext): string[][] {
   const { request } = context;
-  const count = request.steps.length;
-  const depth = `toUInt8(indexOf(arrayPushBack(ps${count}, 0), 0) - 1) AS depth`;
-  if (stepsSharedApart(request.steps) !== 'together' || needsTies(context))
-    return [[depth], [`ps${count}[depth] AS pe`, `ls${count}[depth] AS a`]];
-  // equal events at the end's time are interchangeable: all but the last of them may serve earlier
-  // steps, so that the path starts later
-  const steps = request.steps.map((_, at) => at + 1);
-  const last = steps.map(
-    (step) =>
-      `depth = ${step}, arrayLastIndex((l, t) -> l > 0 AND t = te, l${step}, ${arraysAt(context, step).ts})`,
-  );
-  const startAt = steps.map((step) => `depth = ${step}, l${step}[pe]`);
-  return [
-    [depth],
-    [`ts[ps${count}[depth]] AS te`],
-    [`multiIf(depth = 1, ps${count}[1], ${last.slice(1).join(', ')}, 0) AS pe`],
-    [`multiIf(${startAt.join(', ')}, 0) AS a`],
-  ];
+  const last = `${hasExclusions(context) ? 'ps' : 'ls'}${request.steps.length}`;
+  const depth = `toUInt8(indexOf(arrayPushBack(${last}, 0), 0) - 1) AS depth`;
+  if (!hasExclusions(context)) {
+    const isFirst = `bitTest(k, ${stepBit(0)})`;
+    // with a breakdown by an event's value, the path starts at the last of the simultaneous events;
+    // otherwise at the first, so that the others can match later steps
+    const first = hasEventValue(request)
+      ? `if(depth = 1, arrayFirstIndex(k -> ${isFirst}, ks), arrayLastIndex(k -> ${isFirst} AND k <= a, ks))`
+      : `arrayFirstIndex(k -> ${isFirst} AND k >= a, ks)`;
+    const start = `${last}[depth]`;
+    const a = hasEventValue(request) ? `${start} + ${TIME_BITS_BELOW}` : start;
+    return [[depth], [`${a} AS a`], [walk({ first, marks: 'ks' })]];
+  }
+  // of equal simultaneous events the last one is the end, see isTogether()
+  const end = isTogether(context)
+    ? [
+        [`bitOr(ks[${last}[depth]], ${TIME_BITS_BELOW}) AS te`],
+        [
+          `if(depth = 1, ${last}[1], arrayLastIndex(k -> k <= te AND bitTest(k, depth - 1), ks)) AS pe`,
+        ],
+      ]
+    : [[`${last}[depth] AS pe`]];
+  const isMarked = `bitTest(f, ${stepBit(0)})`;
+  const latest = `arrayLastIndex(f -> ${isMarked}, f1)`;
+  const marked = [[depth], ...end, ...backward(context)];
+  if (hasEventValue(request)) return [...marked, [walk({ first: latest, marks: 'f1' })]];
+  const first = `arrayFirstIndex((f, k) -> ${isMarked} AND k >= a, f1, ks)`;
+  return [...marked, [`${startOfTime(`ks[${latest}]`)} AS a`], [walk({ first, marks: 'f1' })]];
 }
 
-/** `qs`: positions of the path's events. */
-function walk({ request }: FunnelSqlContext): string {
-  const marks = request.exclude.length > 0 ? 'f1' : 'ks';
-  // with a breakdown by an event's value, the path starts at the last of the simultaneous events;
-  // otherwise at the first, so that the others can match later steps
-  const find = hasEventValue(request) ? 'arrayLastIndex' : 'arrayFirstIndex';
-  const first = `if(depth = 1, pe, ${find}((m, t) -> bitTest(m, ${stepBit(0)}) AND t = a, ${marks}, ts))`;
+function walk({ first, marks }: { first: string; marks: string }): string {
   const next = `arrayFirstIndex(m -> bitTest(m, step), arraySlice(${marks}, qs[-1] + 1))`;
-  return `arrayFold((qs, step) -> arrayPushBack(qs, if(${next} = 0, 0, toUInt32(qs[-1] + ${next}))), range(toUInt8(1), depth), [${first}]) AS qs`;
+  return `arrayFold((qs, step) -> arrayPushBack(qs, toUInt32(qs[-1] + ${next})), range(toUInt8(1), depth), [toUInt32(${first})]) AS qs`;
 }
 
 function backward(context: FunnelSqlContext): string[][] {
@@ -209,9 +240,9 @@ function backward(context: FunnelSqlContext): string[][] {
         : `arrayMap((f, x) -> if(bitTest(f, ${step}), x + 1, 0), ${known}, ${gap})`;
     const nearest = `arrayReverseFill(r -> r > 0, ${mark})`;
     const ahead = isShared(context, step - 1) ? after(nearest) : nearest;
-    const isOnPath = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= t`;
+    const isOnPath = `bitTest(k, ${stepBit(step - 1)}) AND r > 0 AND r - 1 <= k`;
     lists.push([
-      `arrayMap((f, k, t, r) -> if(${isOnPath}, bitOr(f, ${bit(step)}), f), ${known}, ks, ts, ${ahead}) AS f${step}`,
+      `arrayMap((f, k, r) -> if(${isOnPath}, bitOr(f, ${bit(step)}), f), ${known}, ks, ${ahead}) AS f${step}`,
     ]);
   }
   return lists;

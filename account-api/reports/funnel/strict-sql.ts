@@ -8,6 +8,7 @@ import {
   funnelRows,
   GAP_SHIFT,
   gapBit,
+  gapsOf,
   stepBit,
   type FunnelSqlContext,
 } from './event-arrays.ts';
@@ -71,16 +72,13 @@ function path({ request }: FunnelSqlContext, source: string): string {
     .join(', ')}, 0)`;
   const depth = `toUInt8(1 + ${later.map((step) => `(p${step} > 0)`).join(' + ')})`;
   const position = (step: number): string => `toInt64(pe) - depth + ${step}`;
-  const gaps = later.map(
-    (step) =>
-      `if(depth < ${step}, 0, toInt64(mt[${position(step)}]) - toInt64(mt[${position(step - 1)}])) AS gap${step - 1}`,
-  );
+  const gaps = `if(depth < 2, [], ${gapsOf(`arraySlice(mt, ${position(1)}, depth)`)}) AS gaps`;
   const at = request.breakdown?.step ?? 1;
   const value = `multiIf(depth < ${at}, NULL, depth = 1, vs[p0], mv[${position(at)}]) AS value`;
   const ended = nestedSelects(`SELECT * FROM (${source}) WHERE p0 > 0`, [
     [`${end} AS pe`, `${depth} AS depth`],
   ]);
-  return `SELECT person, depth, ${[...gaps, ...(hasEventValue(request) ? [value] : [])].join(', ')} FROM (${ended})`;
+  return `SELECT person, depth, ${[gaps, ...(hasEventValue(request) ? [value] : [])].join(', ')} FROM (${ended})`;
 }
 
 /** All events of the people with a first step: those between two steps count too. */

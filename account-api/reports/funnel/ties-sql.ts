@@ -45,13 +45,15 @@ function tiedEvents(context: FunnelSqlContext): string[][] {
   const { request } = context;
   const count = request.steps.length;
   const gaps = request.steps.slice(1).map((_, at) => gapColumn(context, at) ?? '0');
+  const timeOf = (gap: string): string =>
+    gap === '0' ? gap : `bitShiftRight(${gap}, ${TIME_SHIFT})`;
   const used = [...new Set(gaps)].filter((gap) => gap !== '0').join(', ');
   const hasValue = hasEventValue(request);
   const element = `e.1, e.2, e.3, e.4, e.5${hasValue ? ', e.6' : ''}`;
   const events =
     used === ''
       ? 'es'
-      : `arrayMap((e, ${used}) -> (${element}, [${gaps.join(', ')}]), es, ${used})`;
+      : `arrayMap((e, ${used}) -> (${element}, [${gaps.map(timeOf).join(', ')}]), es, ${used})`;
   const time = `bitShiftRight(e.1, ${TIME_SHIFT})`;
   const mask = `bitAnd(e.1, ${STEP_BITS})`;
   const place = 'e.2, e.3, e.4, e.5';
@@ -93,8 +95,8 @@ function tiedEvents(context: FunnelSqlContext): string[][] {
 export function tiedColumns(context: FunnelSqlContext): string[][] {
   return [
     ...tiedEvents(context),
-    [`${foldTies(context)}.3 AS tied_depth`],
-    [`${foldTies(context, 'tied_depth')}.4 AS tied`],
+    [`${foldTies(context)} AS folded`],
+    ['folded.1 AS tied_depth', 'folded.2 AS tied'],
   ];
 }
 
@@ -103,8 +105,7 @@ export function tiedStates(context: FunnelSqlContext): string[][] {
   return [
     ...tiedEvents(context),
     [`${foldTies(context)} AS folded`],
-    ['folded.3 AS tied_depth'],
-    [`greatest(folded.5, ${foldTies(context, 'tied_depth')}.5) AS states`],
+    ['folded.1 AS tied_depth', 'folded.3 AS states'],
   ];
 }
 
@@ -156,11 +157,23 @@ function blockersOf({ request: { steps } }: FunnelSqlContext): number[] {
  * With equal or nested conditions one choice remains for each event, so that the states are at most
  * a few for each length; conditions that overlap otherwise branch where they have to.
  *
- * `length` is the SQL of the length that is looked for. Without it the fold answers the greatest
- * length in `.3`; with it `.4` holds the positions of the counted path of that length, which among
- * paths of that length prefers the one that ends first. `.5` is the most states at a time.
+ * The fold runs twice, written once: what the statement contains twice is analysed twice. The first
+ * round looks for no length, 0, and finds the greatest one. The second looks for that length: its
+ * counted path is the one that ends first. The answer is (length, positions, most states).
  */
-function foldTies(context: FunnelSqlContext, length?: string): string {
+function foldTies(context: FunnelSqlContext): string {
+  const type = 'Tuple(UInt8, Array(UInt32), UInt32)';
+  const next = '(if(round = 1, f.3, r.1), f.4, greatest(r.3, f.5))';
+  const body = named('f', foldOnce(context, 'r.1'), `CAST(${next} AS ${type})`);
+  return `arrayFold((r, round) -> ${body}, if(is_tied, [1, 2], []), CAST((0, [], 0) AS ${type}))`;
+}
+
+/**
+ * The fold over the events. `length`: SQL of the length that is looked for, 0 for none. The result
+ * has the greatest length in `.3`, the positions of the counted path of `length` in `.4`, and the
+ * most states in `.5`.
+ */
+function foldOnce(context: FunnelSqlContext, length: string): string {
   const { request, params } = context;
   const count = request.steps.length;
   const window = params.whole(request.windowMs);
@@ -168,13 +181,12 @@ function foldTies(context: FunnelSqlContext, length?: string): string {
   const isOpen = `(s.3 = 0 OR t <= s.3 + ${window})`;
   const bit = 'bitShiftLeft(toUInt16(1), b)';
   const takesFirst = '(NOT bitTest(s.1, 0) OR bitTest(s.2, 0))';
-  const isLast = length === undefined ? 'false' : `b + 1 = ${length}`;
+  const isLast = `b + 1 = ${length}`;
   const isUnblocked = `bitAnd(bitAnd(m, [${blockersOf(context).join(', ')}][b + 1]), bitNot(s.1)) = 0`;
   const takes = `if(b = 0, ${takesFirst}, NOT bitTest(s.1, b) AND (${isLast} OR ${isUnblocked}))`;
-  const special =
-    length === undefined ? '1' : `bitOr(1, intDiv(bitShiftLeft(toUInt16(1), ${length}), 2))`;
+  const special = `bitOr(1, intDiv(bitShiftLeft(toUInt16(1), ${length}), 2))`;
   const hasOrdinary = `bitAnd(bitAnd(m, bitNot(s.1)), bitNot(toUInt16(${special}))) != 0`;
-  const isOnly = length === undefined ? 'false' : `${length} = 1`;
+  const isOnly = `${length} = 1`;
   const stays = `(NOT ${isOpen} OR ${isOnly} OR NOT (${hasOrdinary} OR (bitTest(m, 0) AND ${takesFirst})))`;
   const positions = 'arrayMap((q, i) -> if(i = b + 1, toUInt32(p), q), s.5, arrayEnumerate(s.5))';
   const extended = `(bitOr(s.1, ${bit}), bitOr(s.2, ${bit}), if(b = 0, t, s.3), s.4, ${positions})`;
@@ -182,7 +194,7 @@ function foldTies(context: FunnelSqlContext, length?: string): string {
   // the bits below the lowest one that is neither covered nor can be
   const whole = 'toUInt16(bitAnd(bitNot(bitOr(s.1, u)), bitOr(s.1, u) + 1) - 1)';
   const cut = `arrayMap((s, w) -> (bitAnd(s.1, w), bitAnd(s.2, w), s.3, s.4, arrayMap((q, i) -> if(bitTest(w, i - 1), q, 0), s.5, arrayEnumerate(s.5))), next, arrayMap(s -> ${whole}, next))`;
-  const preference = `(s.1, s.2 = 0, ${length === undefined ? '' : `s.5[${length}], `}${2 ** 32 - 1} - s.5[1], s.5)`;
+  const preference = `(s.1, s.2 = 0, s.5[${length}], ${2 ** 32 - 1} - s.5[1], s.5)`;
   const best = (states: string): string =>
     `arrayCompact(s -> (s.1, s.2 = 0), arraySort(s -> ${preference}, ${states}))`;
   const alive = hasGaps ? 'arrayFilter(s -> s.1 = 0 OR g[bitCount(s.1)] <= s.4, acc.1)' : 'acc.1';
@@ -191,11 +203,8 @@ function foldTies(context: FunnelSqlContext, length?: string): string {
   const allEnds = `arrayFlatten(arrayMap(b -> arrayMap(s -> ${shorter}, arrayFilter(s -> bitTest(s.2, b), now)), ${stepRange(count)}))`;
   const closed = `arrayConcat(kept, ${hasGaps ? allEnds : ends})`;
   const reached = 'arrayMax(arrayMap(s -> toUInt8(bitCount(s.1)), now))';
-  const isFound = `s.1 = bitShiftLeft(toUInt16(1), ${length ?? 0}) - 1`;
-  const found =
-    length === undefined
-      ? 'acc.4'
-      : `if(length(acc.4) = 0, arrayFirst(s -> ${isFound}, now).5, acc.4)`;
+  const isFound = `s.1 = bitShiftLeft(toUInt16(1), ${length}) - 1`;
+  const found = `if(length(acc.4) = 0, arrayFirst(s -> ${isFound}, now).5, acc.4)`;
   const states = 'toUInt32(greatest(acc.5, length(now)))';
   const result = `if(last, (${closed}, [], greatest(acc.3, ${reached}), ${found}, ${states}), (kept, now, acc.3, acc.4, ${states}))`;
   const state = 'Array(Tuple(UInt16, UInt16, UInt64, UInt64, Array(UInt32)))';
@@ -210,9 +219,7 @@ function foldTies(context: FunnelSqlContext, length?: string): string {
     `CAST(${result} AS ${type})`,
   );
   const limited = (masks: string): string =>
-    length === undefined
-      ? masks
-      : `arrayMap(m -> bitAnd(m, toUInt16(bitShiftLeft(toUInt16(1), ${length}) - 1)), ${masks})`;
+    `arrayMap(m -> bitAnd(m, toUInt16(bitShiftLeft(toUInt16(1), if(${length} = 0, ${count}, ${length})) - 1)), ${masks})`;
   const none = `(0, 0, 0, 0, arrayResize(emptyArrayUInt32(), ${count}))`;
   const [names, arrays] = hasGaps ? [', g', ', zg'] : ['', ''];
   return `arrayFold((acc, t, m, u, first, last, p${names}) -> ${step}, zt, ${limited('zm')}, ${limited('zu')}, zf, zl, zp${arrays}, CAST(([${none}], [], 0, [], 0) AS ${type}))`;

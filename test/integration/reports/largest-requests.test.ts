@@ -75,6 +75,15 @@ describe('the largest requests that validation admits are answered', () => {
       expect(answer.steps).toHaveLength(12);
     });
 
+  it('funnel of merged people, the last two of twelve steps repeat the first two', async () => {
+    const names = [...each(10, (at) => `e${at}`), 'e0', 'e1'];
+    const parsed = parseFunnel({ ...RANGE, steps: names.map((event) => ({ event })) });
+    if (!parsed.ok) throw new Error(parsed.problem.message);
+    const reports = clickhouseReports(warehouse.client);
+    const answer = await reports.funnel({ ...run, request: parsed.request });
+    expect(answer.steps).toHaveLength(12);
+  });
+
   for (const [name, filters] of Object.entries(FILTERS))
     it(`retention by day, ${name}`, async () => {
       const parsed = parseRetention(

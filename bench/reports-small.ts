@@ -1,0 +1,95 @@
+/**
+ * node bench/reports-small.ts [--events 2000] [--people 200] [--runs 20] [--only TEXT]
+ * [--check FILE]
+ * Reports of a small account: CPU of ClickHouse for each kind, mostly analysis of the statement.
+ * The account is generated into a database of its own, and the host's compilers and settings are
+ * used, without the cache of reports. What ClickHouse does anyway is measured and taken off.
+ * --check writes a hash of the rows of every report, to compare those of two versions.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createClient } from '@clickhouse/client';
+import { parseLine } from '../cli/arguments.ts';
+import { readReport } from '../account-api/reports/run.ts';
+import { fill } from './reports/fill.ts';
+import { smallQuestions } from './reports/small-questions.ts';
+import { pidsOf } from './server-process.ts';
+import { benchStack } from './stack.ts';
+
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench reports-small -- [--events N] [--people N] [--runs N] [--only TEXT] [--check FILE]',
+  options: {
+    events: { type: 'string', default: '2000' },
+    people: { type: 'string', default: '200' },
+    runs: { type: 'string', default: '20' },
+    only: { type: 'string', default: '' },
+    check: { type: 'string' },
+  },
+});
+const DAY_S = 86_400;
+const IDLE_MS = 500;
+const volume = {
+  ...{ events: Number(values.events), people: Number(values.people), days: 30, mergedOneIn: 10 },
+  ...{ shape: 'even' as const, until: Math.floor(Date.now() / 1000 / DAY_S) * DAY_S },
+};
+const runs = Number(values.runs);
+
+const [pid = 0] = await pidsOf(['clickhouse']);
+const { clickhouse_url: url } = benchStack();
+const server = createClient({ url });
+const database = `bench_reports_small_${Date.now().toString(36)}`;
+await server.command({ query: `CREATE DATABASE ${database}` });
+const client = createClient({ url, database });
+
+/** CPU time of the threads that live, ms. ClickHouse keeps those that run statements. */
+function cpuOfThreads(): number {
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
+    try {
+      const [ns = '0'] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+      return sum + Number(ns) / 1e6;
+    } catch {
+      return sum;
+    }
+  }, 0);
+}
+
+/** CPU per ms while nothing is asked. */
+async function idle(): Promise<number> {
+  const [cpu, at] = [cpuOfThreads(), performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  return (cpuOfThreads() - cpu) / (performance.now() - at);
+}
+
+try {
+  await fill(client, volume, () => undefined);
+  const checked: Record<string, string> = {};
+  console.log('| report | CPU ms | CPU ms, merged people | characters | levels |');
+  console.log('| --- | --- | --- | --- | --- |');
+  for (const { name, compile } of smallQuestions(volume)) {
+    if (!name.includes(values.only)) continue;
+    const cells: string[] = [];
+    for (const merges of ['none', 'table'] as const) {
+      const compiled = compile(merges);
+      const ask = () => readReport(client, { compiled, signal: AbortSignal.timeout(60_000) });
+      const { rows } = await ask();
+      checked[`${name}, ${merges}`] = createHash('sha256')
+        .update(JSON.stringify(rows))
+        .digest('hex');
+      await ask();
+      const rate = await idle();
+      const [cpu, at] = [cpuOfThreads(), performance.now()];
+      for (let run = 0; run < runs; run++) await ask();
+      const used = cpuOfThreads() - cpu - rate * (performance.now() - at);
+      cells.push((used / runs).toFixed(1));
+    }
+    const { sql } = compile('none');
+    const levels = sql.split('SELECT').length - 1;
+    console.log(`| ${name} | ${cells.join(' | ')} | ${sql.length} | ${levels} |`);
+  }
+  if (values.check) writeFileSync(values.check, JSON.stringify(checked, null, 1));
+} finally {
+  await client.close();
+  await server.command({ query: `DROP DATABASE ${database}` });
+  await server.close();
+}
