@@ -21,6 +21,9 @@ CREATE USER IF NOT EXISTS ravand_reports IDENTIFIED WITH sha256_password BY 'cha
 GRANT SELECT ON ravand.* TO ravand_reports;
 GRANT SELECT ON system.server_settings TO ravand_reports;
 GRANT SELECT ON system.processes TO ravand_reports;
+-- For the cache of reports: an answer is kept until the parts of a table change.
+GRANT SELECT ON system.parts TO ravand_reports;
+GRANT SELECT ON system.mutations TO ravand_reports;
 
 -- With CLICKHOUSE_CLUSTER, besides:
 -- GRANT CLUSTER, REMOTE ON *.* TO ravand_migrations, ravand_services;

@@ -29,5 +29,7 @@ it('every user has rights, on the database of the stack and on that of a shard',
     'GRANT SELECT ON other.*',
     'GRANT SELECT ON system.server_settings',
     'GRANT SELECT ON system.processes',
+    'GRANT SELECT ON system.parts',
+    'GRANT SELECT ON system.mutations',
   ]);
 });

@@ -4,6 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
+  compileState,
+  readState,
+  type StateRow,
+} from '../../../account-api/reports/cache/data-state.ts';
+import {
   MIGRATIONS_USER,
   REPORTS_USER,
   SERVICES_USER,
@@ -159,6 +164,29 @@ describe('the users of deploy/clickhouse/users.sql', () => {
       'DELETE FROM ingest_quality WHERE account_id = 1',
     ])
       await expect(reports.command({ query })).rejects.toThrow(refused);
+  });
+
+  it('let reports see whether data has changed, or no answer would ever be kept', async () => {
+    const migrations = clientAs(MIGRATIONS_USER);
+    await migrateClickhouse(migrations.settings, ddlFolders());
+    const services = clientAs(SERVICES_USER).client;
+    const event = { account_id: 1, event: 'a', timestamp: Date.now() };
+    await services.insert({ table: 'events', format: 'JSONEachRow', values: [event] });
+    await services.command({ query: 'DELETE FROM events WHERE account_id = 2' });
+    const reads = { events: ['a'], needed: ['a'], profiles: true, from: 0, to: Date.now() + 1 };
+    const { sql, params } = compileState({
+      ...{ accountId: 1, reads, now: Date.now(), asksNeeded: true, between: undefined },
+    });
+    const stateOf = async (client: ClickHouseClient): Promise<StateRow[]> => {
+      const asked = { query: sql, query_params: params, format: 'JSONEachRow' } as const;
+      const rows = await (await client.query(asked)).json<StateRow>();
+      return rows.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    };
+    const seen = await stateOf(clientAs(REPORTS_USER).client);
+    expect(seen).toEqual(await stateOf(migrations.client));
+    expect(seen.filter(({ kind }) => kind === 'part')).toHaveLength(1);
+    expect(seen.find(({ kind }) => kind === 'mutation')?.detail).not.toBe('0');
+    expect(readState(seen).isComparable).toBe(true);
   });
 
   it('let operators rebuild a table, exchange it, and delete from it', async () => {
