@@ -4,6 +4,10 @@ import { splitHosts } from '../split-hosts.ts';
 import type { redisSettings } from '../settings-common.ts';
 import type { SettingsOf } from '../settings.ts';
 import { readTlsFiles, tlsPaths } from '../tls-files.ts';
+import { restoreFastStrings } from './fast-strings.ts';
+
+// After the import of ioredis.
+restoreFastStrings();
 
 export type RedisSettings = SettingsOf<typeof redisSettings>;
 
