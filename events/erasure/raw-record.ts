@@ -3,7 +3,7 @@ import { ERASED, type RawItem, type RawRecord } from '../../schemas/records.ts';
 import { rawAccountOf, rawHeadOf } from '../../schemas/raw-head.ts';
 import { distinctIdOf, idText } from '../event-name.ts';
 import { isJsonObject } from '../json.ts';
-import { decodeRecord, type DecodedRecord } from '../raw/decode-record.ts';
+import { decodeRecord, wholeRecord } from '../raw/decode-record.ts';
 import { isForwarded } from '../raw/split-record.ts';
 import type { ErasedPeople, RawPlace } from './erased-people.ts';
 import { elementSpans, textsIn } from './json-spans.ts';
@@ -35,7 +35,8 @@ export function eraseFromRawRecord(
   if (!places.some((one) => erased.mayCover(one))) return undefined;
   const decoded = decodeRecord({ topic: '', timestamp: 0, key: null, value, ...place });
   if (decoded.state === 'undecodable') return eraseUndecodable({ value, ...place }, erased);
-  const { record, envelopes } = decoded;
+  const { envelopes } = decoded;
+  const record = wholeRecord(decoded);
   const isErased = (text: string) =>
     erased.covers({ accountId: record.account_id, distinctId: text, places });
   const gone = new Set(
@@ -47,7 +48,7 @@ export function eraseFromRawRecord(
   return rawRecordCodec.encode({
     ...record,
     ...(gone.size === envelopes.length ? connectionOf(record) : {}),
-    body: bodyWithout(decoded, gone),
+    body: bodyWithout(record, envelopes, gone),
     items: record.items.map((item) => (gone.has(item.at) ? erasedItem(item) : item)),
     delivery: delivery && (keepsDelivery ? delivery : { ...delivery, body: NO_BYTES }),
   });
@@ -73,8 +74,11 @@ function connectionOf(record: RawRecord): Partial<RawRecord> {
   return { ip: '', user_agent: '', trace: '', ...(isForwarded(record) ? {} : { origin: '' }) };
 }
 
-function bodyWithout({ record, envelopes }: DecodedRecord, gone: ReadonlySet<number>): Buffer {
-  const { body, shape } = record;
+function bodyWithout(
+  { body, shape }: RawRecord,
+  envelopes: readonly unknown[],
+  gone: ReadonlySet<number>,
+): Buffer {
   if (gone.size === 0) return body;
   if (shape !== 'batch') return EMPTY;
   if (gone.size === envelopes.length)

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../json.ts';
 import { isUnknownSchema, rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { RawReader, type RawFacts, type RawText } from '../../schemas/raw-reader.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import type { SourceRecord, Failure } from './failure.ts';
 
@@ -7,7 +8,7 @@ import type { SourceRecord, Failure } from './failure.ts';
 export interface DecodedRecord {
   readonly state: 'decoded';
   readonly source: SourceRecord;
-  readonly record: RawRecord;
+  readonly record: RawFacts;
   /** The client's events; `RawItem.at` is an index into them. */
   readonly envelopes: readonly unknown[];
   /** `context` of the batch, for events without their own. */
@@ -24,6 +25,15 @@ export interface UndecodableRecord {
 
 export type DecodeResult = DecodedRecord | UndecodableRecord;
 
+const reader = new RawReader();
+
+/** The record with the bytes that clients sent, which a decoded one does not hold. */
+export function wholeRecord({ source, record }: DecodedRecord): RawRecord {
+  if (source.value === null) throw new Error('a decoded record has a value');
+  const { body, delivery } = rawRecordCodec.decode(source.value);
+  return { ...record, body, delivery };
+}
+
 /**
  * Decodes a record of events.raw and parses its body. A record that cannot be decoded or parsed is
  * undecodable as a whole; other errors are thrown, as is an unknown schema (UnreadableRecord): the
@@ -32,17 +42,18 @@ export type DecodeResult = DecodedRecord | UndecodableRecord;
 export function decodeRecord(source: SourceRecord): DecodeResult {
   if (source.value === null)
     return undecodable(source, { reason: 'empty_record', detail: 'the record has no value' });
-  let record: RawRecord;
+  let read: RawText;
   try {
-    record = rawRecordCodec.decode(source.value);
+    read = reader.read(source.value);
   } catch (error) {
     if (error instanceof UnreadableRecord && !isUnknownSchema(error))
       return undecodable(source, { reason: error.code, detail: error.message });
     throw error;
   }
+  const { record } = read;
   let body: unknown;
   try {
-    body = JSON.parse(record.body.toString('utf8'));
+    body = JSON.parse(read.body);
   } catch (error) {
     return invalidBody(source, {
       record,
@@ -82,7 +93,7 @@ function undecodable(
 
 function invalidBody(
   source: SourceRecord,
-  { record, ...why }: Pick<Failure, 'reason' | 'detail'> & { record: RawRecord },
+  { record, ...why }: Pick<Failure, 'reason' | 'detail'> & { record: RawFacts },
 ): UndecodableRecord {
   const { items, account_id: accountId, received_at: receivedAt } = record;
   const messageId = items.length === 1 ? (items[0]?.message_id ?? '') : '';

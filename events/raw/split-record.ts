@@ -2,7 +2,7 @@ import type { RawRecord } from '../../schemas/records.ts';
 import { distinctIdOf, idText } from '../event-name.ts';
 import { isJsonObject } from '../json.ts';
 import { accountSeed, distinctIdHash } from '../partition.ts';
-import type { DecodedRecord } from './decode-record.ts';
+import { wholeRecord, type DecodedRecord } from './decode-record.ts';
 
 /**
  * `origin` of a record that the normaliser forwarded to the partition of its people: its events
@@ -84,12 +84,10 @@ export function forwardedRecord(record: RawRecord): RawRecord {
   return { ...record, origin: FORWARDED };
 }
 
-function partOf(
-  { record, envelopes, batchContext }: DecodedRecord,
-  indexes: readonly number[],
-  isWhole: boolean,
-): RawRecord {
+function partOf(decoded: DecodedRecord, indexes: readonly number[], isWhole: boolean): RawRecord {
+  const record = wholeRecord(decoded);
   if (isWhole) return record;
+  const { envelopes, batchContext } = decoded;
   const [first = 0] = indexes;
   const items = indexes.flatMap((index) => record.items[index] ?? []);
   const from = record.redriven_from;
