@@ -2,7 +2,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
-import { eventOffsetKey } from '../../schemas/log-position.ts';
+import { eventOffsetKey, type EventOffset } from '../../schemas/log-position.ts';
 import { readEpochs, type TopicEpochs } from '../../platform/log/epochs.ts';
 import { ErasureView } from '../../platform/log/erasures.ts';
 import type { ConsumedMessage } from '../../platform/kafka/consumer-types.ts';
@@ -13,7 +13,7 @@ import type { ReplayTopic } from './request.ts';
 import { POSITION_FIELDS } from '../../schemas/row-reader.ts';
 import { openVerdicts, type Verdicts } from './verdicts.ts';
 import { decodeIfReadable, rowBatchCodec } from '../../schemas/codec.ts';
-import { claimId, claimScope } from '../../events/claims/claim-id.ts';
+import { claimId, claimScope, type ClaimId } from '../../events/claims/claim-id.ts';
 
 /** An event of the replayed range with the verdict that the pipeline recorded for its position. */
 export interface SourceEvent<Row = EventRow> extends Omit<RawEvent, 'row'> {
@@ -170,25 +170,38 @@ export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined 
 }
 
 function eventOfRow<Row extends SourceRow>(row: Row): SourceEvent<Row> {
-  return {
-    epoch: row._epoch,
-    at: { offset: row._offset, index: row._index },
-    partition: row._partition,
-    accountId: row.account_id,
-    messageId: row.message_id,
-    receivedAt: row.received_at,
-    // Hashed when it is asked for: a rebuild does not.
-    get claim() {
-      const [kind, key] =
-        row._dedupe_id === ''
-          ? (['message', row.message_id] as const)
-          : (['acceptance', row._dedupe_id] as const);
-      return claimId(claimScope(row.account_id, kind), key);
-    },
-    redrivenFrom: undefined,
-    row,
-    reason: '',
-    verdict: undefined,
-    verdictsKnown: true,
-  };
+  return new EventOfRow(row);
+}
+
+/** A class, as AcceptedEvent is one (pipeline/replay/raw-events.ts). */
+class EventOfRow<Row extends SourceRow> implements SourceEvent<Row> {
+  readonly epoch: number;
+  readonly at: EventOffset;
+  readonly partition: number;
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly receivedAt: number;
+  readonly redrivenFrom = undefined;
+  readonly row: Row;
+  readonly reason = '';
+  verdict: VerdictKind | undefined = undefined;
+  verdictsKnown = true;
+
+  constructor(row: Row) {
+    this.epoch = row._epoch;
+    this.at = { offset: row._offset, index: row._index };
+    this.partition = row._partition;
+    this.accountId = row.account_id;
+    this.messageId = row.message_id;
+    this.receivedAt = row.received_at;
+    this.row = row;
+  }
+
+  /** Hashed when it is asked for: a rebuild does not. */
+  get claim(): ClaimId {
+    const { account_id: account, message_id, _dedupe_id } = this.row;
+    return _dedupe_id === ''
+      ? claimId(claimScope(account, 'message'), message_id)
+      : claimId(claimScope(account, 'acceptance'), _dedupe_id);
+  }
 }

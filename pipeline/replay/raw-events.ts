@@ -5,8 +5,9 @@ import { decideItem } from '../../events/raw/decide.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
 import type { SourceRecord } from '../../events/raw/failure.ts';
 import { claimOf, type EpochOf } from '../../events/raw/record-claims.ts';
-import type { EventOffset } from '../../schemas/log-position.ts';
-import type { EventRow } from '../../schemas/records.ts';
+import type { EventOffset, LogPosition } from '../../schemas/log-position.ts';
+import type { RawFacts } from '../../schemas/raw-reader.ts';
+import type { EventRow, RawItem } from '../../schemas/records.ts';
 
 /** An accepted event of the raw log, normalised by this version: a row, or why there is none. */
 export interface RawEvent {
@@ -38,6 +39,53 @@ export interface RawRecordEvents {
 
 const FIRST = { verdict: 'first' } as const;
 
+/** A class, because an accessor in an object literal makes each object fifteen times as slow. */
+class AcceptedEvent implements RawEvent {
+  readonly epoch: number;
+  readonly at: EventOffset;
+  readonly partition: number;
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly receivedAt: number;
+  readonly redrivenFrom: RawEvent['redrivenFrom'];
+  readonly row: EventRow | undefined;
+  readonly reason: string;
+  readonly #dedupeId: string | null;
+
+  constructor({
+    record,
+    item,
+    decision,
+    position: { epoch, partition, offset, index },
+  }: {
+    record: RawFacts;
+    item: RawItem;
+    decision: ReturnType<typeof decideItem>;
+    position: LogPosition;
+  }) {
+    const { redriven_from: from } = record;
+    this.epoch = epoch;
+    this.at = { offset, index };
+    this.partition = partition;
+    this.accountId = record.account_id;
+    this.messageId = item.message_id;
+    this.receivedAt = record.received_at;
+    this.redrivenFrom =
+      from === null
+        ? undefined
+        : { offset: from.offset, index: from.index + index, partition: from.partition };
+    this.row = decision.kind === 'publish' ? decision.row : undefined;
+    this.reason = decision.kind === 'dead' ? decision.reason : '';
+    this.#dedupeId = item.dedupe_id;
+  }
+
+  /** Hashed when it is asked for: where verdicts are known, nothing does. */
+  get claim(): ClaimId {
+    const { accountId, messageId } = this;
+    return claimOf({ account_id: accountId }, { message_id: messageId, dedupe_id: this.#dedupeId });
+  }
+}
+
 /**
  * Normalises the events of a record of events.raw with the same rules as the normaliser, without
  * claims. The same record always gives the same rows.
@@ -51,7 +99,6 @@ export function readRawEvents(
   if (decoded.state === 'undecodable')
     return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
   const { record } = decoded;
-  const { account_id: accountId, received_at: receivedAt, redriven_from: from } = record;
   const seed = gatewaySeed(record.gateway);
   const epoch = epochOf(partition, offset);
   const events: RawEvent[] = [];
@@ -63,24 +110,7 @@ export function readRawEvents(
       contexts,
     );
     if (decision.kind === 'erased') continue;
-    events.push({
-      epoch,
-      at: { offset, index },
-      partition,
-      accountId,
-      messageId: item.message_id,
-      receivedAt,
-      // Hashed when it is asked for: where verdicts are known, nothing does.
-      get claim() {
-        return claimOf(record, item);
-      },
-      redrivenFrom:
-        from === null
-          ? undefined
-          : { offset: from.offset, index: from.index + index, partition: from.partition },
-      row: decision.kind === 'publish' ? decision.row : undefined,
-      reason: decision.kind === 'dead' ? decision.reason : '',
-    });
+    events.push(new AcceptedEvent({ record, item, decision, position }));
   }
   return { offset, appendedAt, events, unreadable: undefined };
 }
