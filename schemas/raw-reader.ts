@@ -1,4 +1,10 @@
-import { allSchemas, HEADER_BYTES, rawRecordCodec, singleObjectHeader } from './codec.ts';
+import {
+  allSchemas,
+  HEADER_BYTES,
+  rawRecordCodec,
+  singleObjectHeader,
+  UnreadableRecord,
+} from './codec.ts';
 import type { RawItem, RawRecord } from './records.ts';
 
 /** A raw record without the bytes that clients sent: they are read where they are needed. */
@@ -10,8 +16,21 @@ export interface RawText {
   body: string;
 }
 
-/** The bytes are none that this reader reads itself. */
-const UNREADABLE = -1;
+/** What the books need of a raw record. */
+export interface RawCounts extends Pick<
+  RawRecord,
+  'account_id' | 'received_at' | 'source' | 'origin' | 'redriven_from'
+> {
+  /** Number of its events. */
+  items: number;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** An item has seven fields of at least a byte. */
+const MIN_ITEM_BYTES = 7;
+/** A long of 64 bits has at most so many bytes; avsc reads one of up to seven exactly. */
+const MAX_LONG_BYTES = 10;
+const EXACT_BYTES = 7;
 /** Up to this length a text is compared with the last one of its field; others are always made. */
 const MAX_COMPARED = 256;
 
@@ -24,12 +43,15 @@ const HEADERS = allSchemas()
 /**
  * Reads raw records several times as fast as the codec, and to the same values: the bytes of the
  * body and of a delivery are not copied, and a text that is the same as in the record before is
- * the same string, which consumers compare by its identity. What is unusual or broken is left to
- * the codec.
+ * the same string, which consumers compare by its identity. What is unusual is left to the codec.
+ * Bytes that end too early, or have more items than bytes, are refused here: avsc reads as many
+ * items as a damaged number says.
  */
 export class RawReader {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = NOTHING;
   #at = 0;
+  /** A number may not be exact. */
+  #isInexact = false;
   readonly #source = new LastText();
   readonly #path = new LastText();
   readonly #ip = new LastText();
@@ -43,16 +65,41 @@ export class RawReader {
   /** Throws UnreadableRecord as the codec does. */
   read(bytes: Buffer): RawText {
     const version = versionOf(bytes);
-    const found = version === 0 ? undefined : this.#read(bytes, version);
-    this.#bytes = NOTHING;
-    if (found !== undefined) return found;
+    const found = version > 0 && this.#whole(bytes, () => this.#read(version));
+    if (found) return found;
     const record = rawRecordCodec.decode(bytes);
     return { record, body: record.body.toString('utf8') };
   }
 
-  #read(bytes: Buffer, version: number): RawText | undefined {
+  /** What the books need; all else is skipped. Throws UnreadableRecord as the codec does. */
+  counts(bytes: Buffer): RawCounts {
+    const version = versionOf(bytes);
+    const found = version > 0 && this.#whole(bytes, () => this.#counts(version));
+    if (found) return found;
+    const { account_id, received_at, source, origin, items, redriven_from } =
+      rawRecordCodec.decode(bytes);
+    return { account_id, received_at, source, origin, items: items.length, redriven_from };
+  }
+
+  /** Reads all of the bytes; undefined when the codec must read them. */
+  #whole<T>(bytes: Buffer, read: () => T): T | undefined {
+    this.#begin(bytes);
+    try {
+      const found = read();
+      if (this.#at !== bytes.length) throw broken('they end too late');
+      return this.#isInexact ? undefined : found;
+    } finally {
+      this.#bytes = NOTHING;
+    }
+  }
+
+  #begin(bytes: Buffer): void {
     this.#bytes = bytes;
     this.#at = HEADER_BYTES;
+    this.#isInexact = false;
+  }
+
+  #read(version: number): RawText {
     const account_id = this.#long();
     const app_id = this.#long();
     const write_key_id = this.#long();
@@ -67,12 +114,12 @@ export class RawReader {
     const sequence = this.#long();
     const shape = this.#text(this.#shape) as RawRecord['shape'];
     const from = this.#skip();
-    const to = this.#at;
-    const items = this.#items();
-    if (items === undefined || this.#at === UNREADABLE) return undefined;
-    const redriven_from = this.#place();
+    const body = (this.#bytes as Sliceable).utf8Slice(from, this.#at);
+    const items: RawItem[] = [];
+    for (let count = this.#block(); count > 0; count = this.#block())
+      for (let item = 0; item < count; item++) items.push(this.#item());
+    const redriven_from = this.#position();
     if (version > 1) this.#skipDelivery();
-    if (this.#at !== bytes.length) return undefined;
     const record: RawFacts = {
       account_id,
       app_id,
@@ -90,31 +137,69 @@ export class RawReader {
       items,
       redriven_from,
     };
-    return { record, body: (bytes as Sliceable).utf8Slice(from, to) };
+    return { record, body };
   }
 
-  /** The items, where they are one block, as encoders write them. */
-  #items(): RawItem[] | undefined {
-    const count = this.#long();
-    // Each has at least seven bytes, so that no array is larger than its record.
-    if (count < 0 || count * 7 > this.#bytes.length) return undefined;
-    const items: RawItem[] = [];
-    for (let item = 0; item < count; item++) {
-      const at = this.#long();
-      const index = this.#long();
-      const type = this.#text(this.#type) as RawItem['type'];
-      const message_id = this.#newText();
-      const generated = this.#byte() !== 0;
-      const dedupe_id = this.#byte() === 2 ? this.#newText() : this.#null();
-      const timestamp = this.#long();
-      if (this.#at === UNREADABLE) return undefined;
-      items.push({ at, index, type, message_id, generated, dedupe_id, timestamp });
+  #counts(version: number): RawCounts {
+    const account_id = this.#long();
+    this.#long();
+    this.#long();
+    const received_at = this.#long();
+    const source = this.#text(this.#source) as RawRecord['source'];
+    // path, ip, user_agent
+    for (let text = 0; text < 3; text++) this.#skip();
+    const origin = this.#text(this.#origin);
+    // trace, gateway
+    for (let text = 0; text < 2; text++) this.#skip();
+    this.#long();
+    // shape, body
+    for (let text = 0; text < 2; text++) this.#skip();
+    let items = 0;
+    for (let count = this.#block(); count > 0; count = this.#block()) {
+      for (let item = 0; item < count; item++) this.#skipItem();
+      items += count;
     }
-    return count === 0 || this.#byte() === 0 ? items : undefined;
+    const redriven_from = this.#position();
+    if (version > 1) this.#skipDelivery();
+    return { account_id, received_at, source, origin, items, redriven_from };
   }
 
-  #place(): RawRecord['redriven_from'] {
-    if (this.#byte() !== 2) return this.#null();
+  /** Number of items in the next block of an array; 0: it was the last one. */
+  #block(): number {
+    let count = this.#long();
+    if (count < 0) {
+      count = -count;
+      // Bytes of the block.
+      this.#long();
+    }
+    if (count * MIN_ITEM_BYTES > this.#bytes.length - this.#at)
+      throw broken('they say that they have more items than bytes');
+    return count;
+  }
+
+  #item(): RawItem {
+    const at = this.#long();
+    const index = this.#long();
+    const type = this.#text(this.#type) as RawItem['type'];
+    const message_id = this.#newText();
+    const generated = this.#byte() !== 0;
+    const dedupe_id = this.#isNull() ? null : this.#newText();
+    const timestamp = this.#long();
+    return { at, index, type, message_id, generated, dedupe_id, timestamp };
+  }
+
+  #skipItem(): void {
+    this.#long();
+    this.#long();
+    this.#skip();
+    this.#skip();
+    this.#byte();
+    if (!this.#isNull()) this.#skip();
+    this.#long();
+  }
+
+  #position(): RawRecord['redriven_from'] {
+    if (this.#isNull()) return null;
     return {
       epoch: this.#long(),
       partition: this.#long(),
@@ -124,73 +209,66 @@ export class RawReader {
   }
 
   #skipDelivery(): void {
-    if (this.#byte() !== 2) {
-      this.#null();
-      return;
-    }
+    if (this.#isNull()) return;
     this.#skip();
     this.#skip();
     this.#skip();
   }
 
-  /** The branch of a union that has just been read must be 0. */
-  #null(): null {
-    if (this.#at === UNREADABLE || this.#bytes[this.#at - 1] !== 0) this.#at = UNREADABLE;
-    return null;
+  /** The branch of a union of null and another type. */
+  #isNull(): boolean {
+    const branch = this.#byte();
+    if (branch !== 0 && branch !== 2) throw broken('they have a value of no known type');
+    return branch === 0;
   }
 
   #byte(): number {
-    const byte = this.#at === UNREADABLE ? undefined : this.#bytes[this.#at];
-    if (byte === undefined) return this.#fail();
-    this.#at++;
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw broken('they end too early');
     return byte;
   }
 
-  /** A long of up to seven bytes: every number that is exact in avsc. */
   #long(): number {
-    if (this.#at === UNREADABLE) return UNREADABLE;
     const bytes = this.#bytes;
     let value = 0;
     let scale = 1;
-    for (let at = this.#at, end = at + 7; at < end && at < bytes.length; at++) {
-      const byte = bytes[at] ?? 0;
+    for (let at = this.#at, end = at + MAX_LONG_BYTES; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === undefined) throw broken('they end too early');
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) {
+        this.#isInexact ||= at - this.#at >= EXACT_BYTES;
         this.#at = at + 1;
         return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
       }
       scale *= 0x80;
     }
-    return this.#fail();
+    throw broken('they have a number of more than 64 bits');
   }
 
   /** Skips bytes with their length before them; returns where they begin. */
   #skip(): number {
     const length = this.#long();
     const from = this.#at;
-    if (from === UNREADABLE || length < 0 || length > this.#bytes.length - from)
-      return this.#fail();
+    if (length < 0 || length > this.#bytes.length - from) throw broken('they end too early');
     this.#at = from + length;
     return from;
   }
 
   #text(last: LastText): string {
     const from = this.#skip();
-    return from === UNREADABLE ? '' : last.text(this.#bytes, from, this.#at);
+    return last.text(this.#bytes, from, this.#at);
   }
 
   #newText(): string {
     const from = this.#skip();
-    return from === UNREADABLE ? '' : (this.#bytes as Sliceable).utf8Slice(from, this.#at);
-  }
-
-  #fail(): typeof UNREADABLE {
-    this.#at = UNREADABLE;
-    return UNREADABLE;
+    return (this.#bytes as Sliceable).utf8Slice(from, this.#at);
   }
 }
 
-const NOTHING = Buffer.alloc(0);
+function broken(why: string): UnreadableRecord {
+  return new UnreadableRecord('broken_datum', `the bytes do not fit raw-record: ${why}`);
+}
 
 /** Node's native decoder, without the argument checks of Buffer.toString. */
 type Sliceable = Buffer & { utf8Slice(from: number, to: number): string };

@@ -80,7 +80,7 @@ export function splitRecord(
 }
 
 /** The record as the normaliser forwards it. */
-export function forwardedRecord(record: RawRecord): RawRecord {
+export function forwardedRecord<T extends Pick<RawRecord, 'origin'>>(record: T): T {
   return { ...record, origin: FORWARDED };
 }
 

@@ -2,13 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { forwardedRecord } from '../../events/raw/split-record.ts';
 import { eventRowCodec, rowBatchCodec } from '../../schemas/codec.ts';
 import { BEFORE_FIRST, type PartitionPosition } from '../../schemas/log-position.ts';
-import type {
-  DeadLetter,
-  EventRow,
-  IngestOutcome,
-  RawRecord,
-  Verdict,
-} from '../../schemas/records.ts';
+import type { RawCounts } from '../../schemas/raw-reader.ts';
+import type { DeadLetter, EventRow, IngestOutcome, Verdict } from '../../schemas/records.ts';
 import { MinuteDeltas, countDeadLetter, countOutcome, countRaw, countVerdicts } from './count.ts';
 
 const MINUTE = 60_000;
@@ -16,9 +11,9 @@ const record = (items: number, redriven = false) =>
   ({
     account_id: 7,
     received_at: 2 * MINUTE + 1,
-    items: Array.from({ length: items }, () => ({})),
+    items,
     redriven_from: redriven ? { epoch: 0, partition: 0, offset: 1, index: 0 } : null,
-  }) as unknown as RawRecord;
+  }) as unknown as RawCounts;
 const verdict = (offset: number, index: number, kind: Verdict['verdict']): Verdict => ({
   offset,
   index,

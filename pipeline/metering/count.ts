@@ -2,13 +2,8 @@ import { isForwarded } from '../../events/raw/split-record.ts';
 import { COUNTS } from '../../platform/meters/book-counts.ts';
 import { newerRelease, rowBatchCodec } from '../../schemas/codec.ts';
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
-import type {
-  DeadLetter,
-  IngestOutcome,
-  RawRecord,
-  Verdict,
-  VerdictKind,
-} from '../../schemas/records.ts';
+import type { RawCounts } from '../../schemas/raw-reader.ts';
+import type { DeadLetter, IngestOutcome, Verdict, VerdictKind } from '../../schemas/records.ts';
 
 const MINUTE = 60_000;
 
@@ -61,9 +56,8 @@ export class MinuteDeltas {
  * recently redriven positions: a dead letter that was redriven twice (the first redrive was killed)
  * was dead once, and the normaliser reports the second record as a repeat.
  */
-export function countRaw(deltas: MinuteDeltas, record: RawRecord, redriven: Set<string>): void {
-  const { account_id: account, received_at: at, items, redriven_from: from } = record;
-  const places = items.length;
+export function countRaw(deltas: MinuteDeltas, record: RawCounts, redriven: Set<string>): void {
+  const { account_id: account, received_at: at, items: places, redriven_from: from } = record;
   // Counted where the event was accepted: a copy of the record is a repeat, or was dead before.
   const unbilled =
     record.source === 'platform' && from === null && !isForwarded(record) ? places : 0;

@@ -2,10 +2,10 @@ import {
   deadLetterCodec,
   ingestOutcomeCodec,
   isUnknownSchema,
-  rawRecordCodec,
   UnreadableRecord,
   verdictRecordCodec,
 } from '../../schemas/codec.ts';
+import { RawReader } from '../../schemas/raw-reader.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
@@ -42,8 +42,9 @@ function positionOf({ epoch = 0, offset, index }: StoredPosition): PartitionPosi
 
 function rawCounter(stored: Record<string, unknown>): Counter {
   const redriven = new Set((stored['redriven'] as string[] | undefined) ?? []);
+  const reader = new RawReader();
   return {
-    count: (deltas, value) => countRaw(deltas, rawRecordCodec.decode(value), redriven),
+    count: (deltas, value) => countRaw(deltas, reader.counts(value), redriven),
     state: () => (redriven.size === 0 ? {} : { redriven: [...redriven] }),
   };
 }
