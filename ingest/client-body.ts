@@ -1,5 +1,6 @@
 import { reduceContext } from '../events/context.ts';
 import type { JsonObject } from '../events/json.ts';
+import type { BytesToWrite } from '../schemas/raw-record-encoder.ts';
 import type { EventBytes } from './raw-records.ts';
 import { sliceItems, type BatchSlices, type Slice } from './slice-items.ts';
 
@@ -48,23 +49,36 @@ export class ClientBody implements EventBytes {
   }
 
   /** Throws RangeError for an item that is not there. */
-  batchOf(indices: readonly number[], records: number): Buffer {
+  batchOf(indices: readonly number[], records: number): BytesToWrite {
     const body = this.#body;
     const slices = (this.#parts ??= sliceItems(body, this.#key));
-    const parts: Buffer[] = [OPEN];
     const { context, sentAt } = slices;
-    if (context) parts.push(CONTEXT, this.#contextOf(slices, context, records), COMMA);
-    if (sentAt && sentAt.end - sentAt.start <= MAX_COPIED_TIME_BYTES)
-      parts.push(SENT_AT, body.subarray(sentAt.start, sentAt.end), COMMA);
-    parts.push(BATCH);
-    for (let position = 0; position < indices.length; position++) {
-      const slice = slices.items[indices[position] ?? -1];
-      if (!slice) throw new RangeError(`the body has no item ${indices[position] ?? 'there'}`);
-      if (position > 0) parts.push(COMMA);
-      parts.push(body.subarray(slice.start, slice.end));
-    }
-    parts.push(CLOSE);
-    return Buffer.concat(parts);
+    const copied = context && this.#contextOf(slices, context, records);
+    const time = sentAt && sentAt.end - sentAt.start <= MAX_COPIED_TIME_BYTES ? sentAt : undefined;
+    const items = indices.map((index) => itemAt(slices, index));
+    let length = OPEN.length + BATCH.length + CLOSE.length + Math.max(0, items.length - 1);
+    if (copied) length += CONTEXT.length + copied.length + COMMA.length;
+    if (time) length += SENT_AT.length + time.end - time.start + COMMA.length;
+    for (const { start, end } of items) length += end - start;
+    return {
+      length,
+      writeTo(to) {
+        const write = (bytes: Buffer) => to.raw(bytes, 0, bytes.length);
+        write(OPEN);
+        if (copied) for (const part of [CONTEXT, copied, COMMA]) write(part);
+        if (time) {
+          write(SENT_AT);
+          to.raw(body, time.start, time.end);
+          write(COMMA);
+        }
+        write(BATCH);
+        for (const [position, { start, end }] of items.entries()) {
+          if (position > 0) write(COMMA);
+          to.raw(body, start, end);
+        }
+        write(CLOSE);
+      },
+    };
   }
 
   #contextOf(parts: BodyParts, { start, end }: Slice, records: number): Buffer {
@@ -92,4 +106,10 @@ const MIN_REDUCED_BYTES = 16 * 1024;
 
 function reducedContext(sent: Buffer): Buffer {
   return Buffer.from(JSON.stringify(reduceContext(JSON.parse(sent.toString()))));
+}
+
+function itemAt({ items }: BatchSlices, index: number): Slice {
+  const slice = items[index];
+  if (!slice) throw new RangeError(`the body has no item ${index}`);
+  return slice;
 }

@@ -2,7 +2,7 @@ import { truncateBytes } from '../events/bytes.ts';
 import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
-import { rawRecordCodec } from '../schemas/codec.ts';
+import { encodeRawRecord, type BytesToWrite } from '../schemas/raw-record-encoder.ts';
 import type { Delivery, RawItem } from '../schemas/records.ts';
 import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
@@ -31,7 +31,7 @@ export interface EventBytes {
    * @param indices their `index`
    * @param records into how many records the request is split; each has a copy of what is common
    */
-  batchOf(indices: readonly number[], records: number): Buffer;
+  batchOf(indices: readonly number[], records: number): Buffer | BytesToWrite;
 }
 
 export interface RawRecordsInput {
@@ -146,7 +146,7 @@ function rawItem(event: StoredEvent, at: number): RawItem {
 
 interface Contents {
   partition: number;
-  body: Buffer;
+  body: Buffer | BytesToWrite;
   items: RawItem[];
   sequence: number;
   delivery: Delivery | null;
@@ -157,7 +157,7 @@ function logRecord(
   { partition, body, items, sequence, delivery }: Contents,
 ): LogRecord {
   const { principal } = request;
-  const value = rawRecordCodec.encode({
+  const value = encodeRawRecord({
     account_id: principal.accountId,
     app_id: principal.appId,
     write_key_id: principal.writeKeyId,

@@ -3,37 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { HEADER_BYTES, rawRecordCodec, UnreadableRecord, writerOf } from './codec.ts';
 import { RawReader, type RawCounts, type RawText } from './raw-reader.ts';
 import type { RawRecord } from './records.ts';
+import { anyBytes, anyRawRecord } from './testing/any-raw-record.ts';
 import { writeZigzag } from './varint.ts';
-
-const text = fc.oneof(
-  fc.constantFrom('', 'sdk', 'track', 'batch', 'سلام دنیا', 'x'.repeat(256), 'x'.repeat(300)),
-  fc.string({ unit: 'binary', maxLength: 40 }),
-);
-/** avsc loses the lowest bit above. */
-const long = fc.oneof(
-  fc.constantFrom(0, 1, -1, 63, 64, -64, -65, 1_790_000_000_000, 2 ** 47, 2 ** 48, 2 ** 51),
-  fc.integer({ min: -(2 ** 51), max: 2 ** 51 }),
-);
-const bytes = fc.uint8Array({ maxLength: 30 }).map((array) => Buffer.from(array));
-
-const anyRecord = fc.record({
-  ...{ account_id: long, app_id: long, write_key_id: long, received_at: long },
-  ...{ source: text, path: text, ip: text, user_agent: text, origin: text },
-  ...{ trace: text, gateway: text, sequence: long, shape: text, body: bytes },
-  items: fc.array(
-    fc.record({
-      ...{ at: fc.integer(), index: fc.integer(), type: text, message_id: text },
-      ...{ generated: fc.boolean(), dedupe_id: fc.option(text), timestamp: long },
-    }),
-    { maxLength: 4 },
-  ),
-  redriven_from: fc.option(
-    fc.record({
-      ...{ epoch: fc.integer(), partition: fc.integer(), offset: long, index: fc.integer() },
-    }),
-  ),
-  delivery: fc.option(fc.record({ source: text, topic: text, body: bytes })),
-}) as unknown as fc.Arbitrary<RawRecord>;
 
 const encoders = [writerOf('raw-record', 1), writerOf('raw-record', 2)];
 
@@ -46,7 +17,7 @@ const damage = fc.oneof(
     return changed;
   }),
   fc.nat().map((length) => (value: Buffer) => value.subarray(0, length % value.length)),
-  bytes.map((more) => (value: Buffer) => Buffer.concat([value, more])),
+  anyBytes.map((more) => (value: Buffer) => Buffer.concat([value, more])),
 );
 
 /** What a reader says of the bytes: the record, or the code of its error. */
@@ -101,7 +72,7 @@ describe('RawReader', () => {
   it('reads every version as the codec does, whatever it read before', () => {
     const reader = new RawReader();
     fc.assert(
-      fc.property(anyRecord, versions, (record, version) => {
+      fc.property(anyRawRecord, versions, (record, version) => {
         for (const value of [encoders[version]?.(record), inTwoBlocks(record)]) {
           if (!value) continue;
           const [found, counts] = [reader.read(value), reader.counts(value)];
@@ -116,7 +87,7 @@ describe('RawReader', () => {
   it('refuses damaged bytes, or reads what the codec reads', () => {
     const reader = new RawReader();
     fc.assert(
-      fc.property(anyRecord, versions, damage, (record, version, damaged) => {
+      fc.property(anyRawRecord, versions, damage, (record, version, damaged) => {
         const value = damaged(encoders[version]?.(record) ?? Buffer.alloc(0));
         const found = resultOf(() => textOf(reader.read(value)));
         const counts = resultOf(() => reader.counts(value));
@@ -134,7 +105,7 @@ describe('RawReader', () => {
 
   it('refuses every record that was cut off, as the codec does', () => {
     const reader = new RawReader();
-    for (const record of fc.sample(anyRecord, 10)) {
+    for (const record of fc.sample(anyRawRecord, 10)) {
       const value = rawRecordCodec.encode(record);
       for (let length = HEADER_BYTES; length < value.length; length++) {
         const cut = value.subarray(0, length);
@@ -146,7 +117,7 @@ describe('RawReader', () => {
   });
 
   it('refuses more items than bytes without reading them', () => {
-    const [record] = fc.sample(anyRecord, 1) as [RawRecord];
+    const [record] = fc.sample(anyRawRecord, 1) as [RawRecord];
     const none = { items: [], redriven_from: null, delivery: null };
     const value = rawRecordCodec.encode({ ...record, ...none });
     const reader = new RawReader();
@@ -158,7 +129,7 @@ describe('RawReader', () => {
 
   it('returns the same string for a text that the record before had', () => {
     const reader = new RawReader();
-    const record = { ...fc.sample(anyRecord, 1)[0], user_agent: 'Mozilla/5.0 (سلام)' };
+    const record = { ...fc.sample(anyRawRecord, 1)[0], user_agent: 'Mozilla/5.0 (سلام)' };
     const value = encoders[1]?.(record) ?? Buffer.alloc(0);
     const [first, second] = [reader.read(value), reader.read(Buffer.from(value))];
     expect(Object.is(first.record.user_agent, second.record.user_agent)).toBe(true);
