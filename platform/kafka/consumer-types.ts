@@ -124,6 +124,8 @@ export interface BatchLimits {
   interval?: number;
   /** With many partitions the interval grows up to this, ms (shareLimits). */
   maxInterval?: number;
+  /** The interval is meant for a process with so many partitions; 4 by default. */
+  intervalPartitions?: number;
   /** A batch becomes an insert: never made smaller; `maxInterval` is 5 s by default. */
   isInsert?: boolean;
 }

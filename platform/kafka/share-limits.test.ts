@@ -17,6 +17,13 @@ describe('the limits of a batch', () => {
     expect(40 * records).toBe(4 * sink.records);
   });
 
+  it('have the interval up to as many partitions as it is meant for', () => {
+    const many = { ...sink, interval: 800, intervalPartitions: 8 };
+    expect([5, 8, 12, 50].map((owned) => shareLimits(many, owned).interval)).toEqual([
+      800, 800, 1200, 5000,
+    ]);
+  });
+
   it('never delay rows by more than five seconds, nor make batches tiny', () => {
     const { interval, bytes, records } = shareLimits(sink, 1000);
     expect([interval, bytes, records]).toEqual([5000, 256 * 1024, 200]);

@@ -17,7 +17,7 @@ const MAX_INSERT_INTERVAL = 5000;
 export function shareLimits(limits: BatchLimits, owned: number): BatchLimits {
   const factor = owned / PARTITIONS;
   if (factor <= 1) return limits;
-  const { records, bytes, interval } = limits;
+  const { records, bytes, interval, intervalPartitions = PARTITIONS } = limits;
   const most = limits.maxInterval ?? (limits.isInsert ? MAX_INSERT_INTERVAL : undefined);
   return {
     ...limits,
@@ -25,6 +25,6 @@ export function shareLimits(limits: BatchLimits, owned: number): BatchLimits {
     bytes: Math.min(bytes, Math.max(MIN_BYTES, Math.floor(bytes / factor))),
     ...(interval === undefined || most === undefined
       ? {}
-      : { interval: Math.max(interval, Math.min(most, interval * factor)) }),
+      : { interval: Math.max(interval, Math.min(most, (interval * owned) / intervalPartitions)) }),
   };
 }

@@ -77,6 +77,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
       bytes: config.SINK_BATCH_BYTES,
       linger: LINGER,
       interval: config.SINK_INTERVAL,
+      intervalPartitions: INTERVAL_PARTITIONS,
       isInsert: true,
     },
     assigned: (partition, committed, fenced) =>
@@ -95,6 +96,8 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
 
 /** Records that arrive within this time of the first one join its batch, ms. */
 const LINGER = 20;
+/** Up to so many partitions a process keeps SINK_INTERVAL: ten inserts a second. */
+const INTERVAL_PARTITIONS = 8;
 
 /** Starts the clients, the sink and the admin port. */
 export async function start(context: ServiceContext<SinkConfig>): Promise<void> {

@@ -24,7 +24,7 @@ export const settings = defineSettings({
   }),
   SINK_INTERVAL: setting.duration({
     default: 800,
-    doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later. A process with more than 4 partitions makes as many inserts as one with 4: the time grows with them, up to 5 s.',
+    doc: 'Least time between the starts of two inserts of one partition: longer makes fewer, larger parts, and rows visible later. A process with more than 8 partitions makes as many inserts as one with 8: the time grows with them, up to 5 s.',
   }),
 });
 
