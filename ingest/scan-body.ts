@@ -21,7 +21,7 @@ export interface ScannedBody {
   slices: BatchSlices;
 }
 
-/** The fields of an event; `context` reads what the event itself says, undefined when absent. */
+/** The fields of an event. `context`: where it has its own; undefined when it has none. */
 export type ScannedEvent = EventFields & { context: Slice | undefined };
 
 const NONE = NO_END;
