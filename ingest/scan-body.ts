@@ -24,6 +24,7 @@ export interface ScannedBody {
 /** The fields of an event. `context`: where it has its own; undefined when it has none. */
 export type ScannedEvent = EventFields & { context: Slice | undefined };
 
+// A constant of this module, as those of json-bytes.ts: an imported one is read anew at each use.
 const NONE = NO_END;
 
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded; a fallback for each byte halves the speed */

@@ -5,6 +5,7 @@ import {
   singleObjectHeader,
   UnreadableRecord,
 } from './codec.ts';
+import { LastText, type Sliceable } from './last-text.ts';
 import type { RawItem, RawRecord } from './records.ts';
 
 /** A raw record without the bytes that clients sent: they are read where they are needed. */
@@ -31,8 +32,6 @@ const MIN_ITEM_BYTES = 7;
 /** A long of 64 bits has at most so many bytes; avsc reads one of up to seven exactly. */
 const MAX_LONG_BYTES = 10;
 const EXACT_BYTES = 7;
-/** Up to this length a text is compared with the last one of its field; others are always made. */
-const MAX_COMPARED = 256;
 
 /** The versions whose fields `read` knows: up to `redriven_from` they are the same. */
 const HEADERS = allSchemas()
@@ -268,33 +267,6 @@ export class RawReader {
 
 function broken(why: string): UnreadableRecord {
   return new UnreadableRecord('broken_datum', `the bytes do not fit raw-record: ${why}`);
-}
-
-/** Node's native decoder, without the argument checks of Buffer.toString. */
-type Sliceable = Buffer & { utf8Slice(from: number, to: number): string };
-
-/** The text that a field had last: nearly every record has the same one in most fields. */
-class LastText {
-  #text = '';
-  #length = 0;
-  readonly #bytes = new Uint8Array(MAX_COMPARED);
-
-  text(bytes: Buffer, from: number, to: number): string {
-    const length = to - from;
-    if (length === this.#length) {
-      const last = this.#bytes;
-      let at = 0;
-      while (at < length && bytes[from + at] === last[at]) at++;
-      if (at === length) return this.#text;
-    }
-    const text = (bytes as Sliceable).utf8Slice(from, to);
-    if (length <= MAX_COMPARED) {
-      for (let at = 0; at < length; at++) this.#bytes[at] = bytes[from + at] ?? 0;
-      this.#length = length;
-      this.#text = text;
-    }
-    return text;
-  }
 }
 
 /** 0: none that `read` knows. */

@@ -47,7 +47,8 @@ export function rawRecordEncoder(
 /** By the newest version. */
 export const encodeRawRecord = rawRecordEncoder(rawRecordCodec);
 
-function bytesOf(body: Buffer | BytesToWrite): Buffer {
+/** The bytes in a buffer of their own. */
+export function bytesOf(body: Buffer | BytesToWrite): Buffer {
   if (Buffer.isBuffer(body)) return body;
   const parts: Buffer[] = [];
   body.writeTo({ raw: (bytes, from, to) => void parts.push(bytes.subarray(from, to)) });

@@ -5,14 +5,7 @@ import { buildApp } from '../app.ts';
 import { OpenRequests } from '../../account-api/limits/open-requests.ts';
 import { decideFeatures } from '../../account-api/features.ts';
 import type { Services } from '../services.ts';
-import type { BytesToWrite } from '../../schemas/raw-record-encoder.ts';
-
-function textOf(body: Buffer | BytesToWrite): string {
-  if (Buffer.isBuffer(body)) return body.toString();
-  const parts: Buffer[] = [];
-  body.writeTo({ raw: (bytes, from, to) => void parts.push(bytes.subarray(from, to)) });
-  return Buffer.concat(parts).toString();
-}
+import { bytesOf } from '../../schemas/raw-record-encoder.ts';
 
 const MIB = 1024 * 1024;
 const deciders: BodyDecider[] = [];
@@ -51,7 +44,7 @@ function build() {
       makeId: () => 'id',
       writer: {
         write: ({ events, bytes }) => {
-          batches.push(textOf(bytes.batchOf(Array.from(events.keys()), 1)));
+          batches.push(bytesOf(bytes.batchOf(Array.from(events.keys()), 1)).toString());
           return Promise.resolve(0);
         },
       },
