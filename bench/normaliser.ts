@@ -1,8 +1,9 @@
 /**
- * node bench/normaliser.ts [--events 400000] [--items 1,10,100] Rows per second and CPU of the
- * normaliser's process when it catches up on records of 1, 10 and 100 events, claims included,
- * beside a loop of plain JSON.parse over the same bodies. Finds the servers by KAFKA_BROKERS,
- * REDIS_URL and CLICKHOUSE_URL; uses temporary topics, claims and a database.
+ * node bench/normaliser.ts [--events 400000] [--items 1,10,100] [--batch 1] Rows per second and CPU
+ * of the normaliser's process when it catches up on raw records of 1, 10 and 100 events, as many of
+ * them in a raw batch (1: none) as --batch says, claims included, beside a loop of plain JSON.parse
+ * over the same bodies. Finds the servers by KAFKA_BROKERS, REDIS_URL and CLICKHOUSE_URL; uses
+ * temporary topics, claims and a database.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,14 +18,16 @@ import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
+import { encodeRawBatch } from '../schemas/raw-batch.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
-  usage: 'bench normaliser -- [--events N] [--items N]',
+  usage: 'bench normaliser -- [--events N] [--items N] [--batch N]',
   options: {
     events: { type: 'string', default: '400000' },
     items: { type: 'string', default: '1,10,100' },
+    batch: { type: 'string', default: '1' },
   },
 });
 const PARTITIONS = 4;
@@ -105,22 +108,27 @@ async function fill(
   const bodies: Buffer[] = [];
   const pending: Promise<number>[] = [];
   const now = Date.now();
+  const perBatch = Number(values.batch);
+  const open = Array.from({ length: PARTITIONS }, (): Buffer[] => []);
+  const send = (partition: number) => {
+    const records = open[partition]?.splice(0) ?? [];
+    const [only] = records;
+    if (!only) return;
+    const value =
+      records.length === 1 ? only : encodeRawBatch(records.map((one) => ({ items, value: one })));
+    pending.push(producer.publish({ topic, partition, key: null, value }));
+  };
   for (let n = 0, bytes = 0; n * items < events; n++) {
     const first = n * items;
     const batch = Array.from({ length: items }, (_, at) => productViewed(first + at));
     const record = sampleRecord(batch, { sequence: first, received_at: now });
     bytes += record.body.length;
     if (bytes < 50 * 2 ** 20) bodies.push(record.body);
-    pending.push(
-      producer.publish({
-        topic,
-        partition: n % PARTITIONS,
-        key: null,
-        value: rawRecordCodec.encode(record),
-      }),
-    );
+    const partition = n % PARTITIONS;
+    if (open[partition]?.push(rawRecordCodec.encode(record)) === perBatch) send(partition);
     if (pending.length >= 2000) await Promise.all(pending.splice(0));
   }
+  for (let partition = 0; partition < PARTITIONS; partition++) send(partition);
   await Promise.all(pending);
   await producer.close(5000);
   return bodies;

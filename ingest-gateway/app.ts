@@ -72,7 +72,8 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     log,
     topics: [TOPIC.raw, TOPIC.outcomes, TOPIC.channelCommands],
     timeout: config.PUBLISH_TIMEOUT,
-    linger: config.PUBLISH_LINGER,
+    // Raw records have waited as long for others of their batch.
+    linger: config.PUBLISH_LINGER / 2,
     maxInFlightBytes: config.PUBLISH_MAX_IN_FLIGHT_BYTES,
     smallestLimit: () => topics.smallestLimit,
   };
@@ -83,6 +84,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
   });
   const { signal } = context;
   const outcomeVersion = watchWritten('ingest-outcome', { database, log, signal });
+  const rawVersion = watchWritten('raw-batch', { database, log, signal });
   const gateway = createGateway({
     config,
     log,
@@ -107,6 +109,7 @@ export async function start(context: ServiceContext<Config>): Promise<void> {
     },
     onsite: { campaigns: connectOnsiteStore(channels), shown: connectShownStore(channels) },
     recordsBalances: () => outcomeVersion() >= 2,
+    writesRawBatches: () => rawVersion() >= 2,
     sdk: await sdkFiles({ config, log }),
     eventsThisMonth: monthMeter(database, Date.now),
     hold: {

@@ -79,7 +79,7 @@ export const settings = defineSettings({
   }),
   PUBLISH_LINGER: setting.duration({
     default: 2,
-    doc: 'How long the producer waits to fill a batch: a request costs Kafka more than the records in it.',
+    doc: 'How long records wait for others: half of it for raw records of the same partition, which become one record of Kafka, and half of it in the client of Kafka to fill a request, which costs more than the records in it.',
   }),
   PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
     default: 64 * MIB,

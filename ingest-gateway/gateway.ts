@@ -51,6 +51,7 @@ export interface GatewayOptions {
     | 'WRITE_KEY_CACHE'
     | 'TRUSTED_PROXIES'
     | 'PUBLISH_TIMEOUT'
+    | 'PUBLISH_LINGER'
     | 'PUBLISH_MAX_IN_FLIGHT_BYTES'
   > &
     Pick<Config, 'MAX_REQUESTS_IN_FLIGHT' | 'MAX_BODIES_IN_FLIGHT_BYTES'> &
@@ -66,6 +67,8 @@ export interface GatewayOptions {
   claims: ClaimBatcher;
   /** Whether every reader of outcomes knows balances of SDKs. */
   recordsBalances: () => boolean;
+  /** Whether raw records are sent in batches. */
+  writesRawBatches: () => boolean;
   accounts: AccountStore;
   /** Events accepted in this Jalali month; a rejection leaves the account open (ingest 8). */
   eventsThisMonth: (accountId: number) => Promise<number>;
@@ -113,6 +116,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     topics: options.topics,
     ...(options.readLimits ? { readLimits: options.readLimits } : {}),
     onAcknowledged: metrics.acknowledged,
+    batches: { linger: config.PUBLISH_LINGER / 2, isWritten: options.writesRawBatches },
   });
   const { hold, topics } = options;
   const gate = new HoldGate({

@@ -12,6 +12,7 @@ import type {
   MessageOutcome,
   RowBatch,
   RawRecord,
+  RawBatch,
   VerdictRecord,
 } from './records.ts';
 
@@ -204,6 +205,7 @@ function unreadable(subject: string, carried: string): UnreadableRecord {
 const MAX_SCRATCH = 16 * 1024 * 1024;
 
 export const rawRecordCodec = codecOf<RawRecord>('raw-record');
+export const rawBatchCodec = codecOf<RawBatch>('raw-batch');
 export const eventRowCodec = codecOf<EventRow>('event-row');
 export const rowBatchCodec = codecOf<RowBatch>('normalised-run');
 export const deadLetterCodec = codecOf<DeadLetter>('dead-letter');

@@ -47,6 +47,12 @@ export interface RawRecord {
   delivery: Delivery | null;
 }
 
+/** raw-batch.v1; the schema documents the fields. */
+export interface RawBatch {
+  first_index: number;
+  records: { items: number; value: Buffer }[];
+}
+
 /**
  * event-row.v2: one stored event. Field names are ClickHouse column names; only profiles read
  * traits, trait_numbers and profile. Rows of version 1 have an empty `_trace`.

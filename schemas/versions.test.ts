@@ -54,6 +54,7 @@ describe('the schemas of records in the log', () => {
       'normalised-run.v2': '1b05b2b2bafdad7a',
       'raw-record.v1': '7bf96c175ed70486',
       'raw-record.v2': '9606fb0717e0eae5',
+      'raw-batch.v1': 'f424b3203ea37bd0',
       'verdict-record.v1': 'b9517506c685f995',
     });
   });

@@ -7,9 +7,10 @@ import {
 } from '../../schemas/codec.ts';
 import { encodeDeadLetter } from '../../schemas/dead-letter-versions.ts';
 import { ERASED, type DeadLetter } from '../../schemas/records.ts';
+import { rawRecordOf } from '../../schemas/raw-batch.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import type { ErasedPeople } from './erased-people.ts';
-import { eraseFromRawRecord } from './raw-record.ts';
+import { eraseFromRaw } from './raw-record.ts';
 import { eraseFromRowBatch } from './row-batch.ts';
 
 /** The epoch of the raw record that a dead letter names. */
@@ -50,7 +51,7 @@ function erasedValue(
 ): Buffer | undefined {
   const { topic, partition, offset, value } = deadLetter;
   if (topic !== TOPIC.normalised)
-    return eraseFromRawRecord({ value, partition, offset, epoch: epochOf(deadLetter) }, erased);
+    return eraseFromRaw({ value, partition, offset, epoch: epochOf(deadLetter) }, erased);
   try {
     return eraseFromRowBatch(value, erased);
   } catch (error) {
@@ -63,10 +64,15 @@ function erasedValue(
 function standsForNothing({ topic, index, indexes }: DeadLetter, value: Buffer): boolean {
   if (value.length === 0) return true;
   if (topic === TOPIC.normalised) return isWithoutRows(value);
-  const record = decodeIfReadable(rawRecordCodec, value);
+  const failed = rawRecordOf(value);
+  const record = failed && decodeIfReadable(rawRecordCodec, failed.value);
   if (!record) return false;
-  const own = index === null ? [...record.items.keys()] : indexes.length > 1 ? indexes : [index];
-  return own.every((at) => record.items[at]?.type === ERASED);
+  const { firstIndex } = failed;
+  const own =
+    index === null
+      ? record.items
+      : (indexes.length > 1 ? indexes : [index]).map((at) => record.items[at - firstIndex]);
+  return own.every((item) => item?.type === ERASED);
 }
 
 function isWithoutRows(value: Buffer): boolean {

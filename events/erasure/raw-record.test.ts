@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import { decideItem } from '../raw/decide.ts';
 import { decodeRecord } from '../raw/decode-record.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
+import { sampleEvent, sampleMessage, sampleRecord, sampleBatch } from '../testing/raw-records.ts';
 import { ContextReader } from '../normalise.ts';
 import { UserAgentCache } from '../user-agent.ts';
 import { ErasedPeople, idHash } from './erased-people.ts';
 import { elementSpans } from './json-spans.ts';
-import { eraseFromRawRecord } from './raw-record.ts';
+import { eraseFromRaw } from './raw-record.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const erasedPeople = (names: readonly string[], offset = 100) =>
@@ -27,7 +28,7 @@ const erased = erasedPeople(['سارا', 'anon-1']);
 
 const erase = (record: RawRecord, offset = 7, from = erased) => {
   const value = rawRecordCodec.encode(record);
-  const left = eraseFromRawRecord({ value, epoch: 0, partition: 0, offset }, from);
+  const left = eraseFromRaw({ value, epoch: 0, partition: 0, offset }, from);
   return left && rawRecordCodec.decode(left);
 };
 
@@ -100,9 +101,9 @@ describe('a raw record with events of an erased person', () => {
   it('is emptied when it cannot be decoded and holds a name', () => {
     const broken = Buffer.from('no record, but "anon-1" is in it');
     const place = { epoch: 0, partition: 0, offset: 7 };
-    expect(eraseFromRawRecord({ value: broken, ...place }, erased)).toHaveLength(0);
+    expect(eraseFromRaw({ value: broken, ...place }, erased)).toHaveLength(0);
     const other = Buffer.from('"anon-2"');
-    expect(eraseFromRawRecord({ value: other, ...place }, erased)).toBeUndefined();
+    expect(eraseFromRaw({ value: other, ...place }, erased)).toBeUndefined();
   });
 
   it('keeps its items, erased, when only its body cannot be parsed', () => {
@@ -110,6 +111,23 @@ describe('a raw record with events of an erased person', () => {
     const left = erase({ ...mixed, body });
     expect(left?.items.map(({ type }) => type)).toEqual(['erased', 'erased', 'erased']);
     expect(left?.body.toString()).toBe('{"batch":[null,null,null]}');
+  });
+
+  it('in a batch leaves the other records, and the numbers of all items, as they are', () => {
+    const place = { epoch: 0, partition: 0, offset: 7 };
+    const foreign = sampleRecord([own], { account_id: 2 });
+    const damaged = { items: 4, value: Buffer.from('no record, but "anon-1" is in it') };
+    const value = sampleBatch([sampleRecord([theirs]), mixed, foreign, damaged]);
+    const left = recordsInBatch(eraseFromRaw({ value, ...place }, erased) ?? Buffer.of()) ?? [];
+    const before = recordsInBatch(value) ?? [];
+    expect(left.map(({ firstIndex, items }) => [firstIndex, items])).toEqual(
+      before.map(({ firstIndex, items }) => [firstIndex, items]),
+    );
+    expect([left[0]?.value, left[2]?.value]).toEqual([before[0]?.value, before[2]?.value]);
+    expect(left[1]?.value).toEqual(rawRecordCodec.encode(erase(mixed) ?? mixed));
+    expect(left[3]?.value).toHaveLength(0);
+    expect(eraseFromRaw({ value: sampleBatch([foreign]), ...place }, erased)).toBeUndefined();
+    expect(eraseFromRaw({ value: value.subarray(0, -1), ...place }, erased)).toHaveLength(0);
   });
 
   it('is the same whether it is erased once or twice', () => {

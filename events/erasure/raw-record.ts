@@ -1,6 +1,7 @@
-import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
+import { decodeIfReadable, rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { ERASED, type RawItem, type RawRecord } from '../../schemas/records.ts';
 import { rawAccountOf, rawHeadOf } from '../../schemas/raw-head.ts';
+import { encodeRawBatch, recordsInBatch, type RecordInBatch } from '../../schemas/raw-batch.ts';
 import { distinctIdOf, idText } from '../event-name.ts';
 import { isJsonObject } from '../json.ts';
 import { decodeRecord, wholeRecord } from '../raw/decode-record.ts';
@@ -18,16 +19,38 @@ const EMPTY = Buffer.from('{}');
 const NO_BYTES = Buffer.alloc(0);
 
 /**
+ * A value of events.raw without the events of erased people; undefined when it holds none. The
+ * records of a batch keep their numbers. Of a damaged batch nothing is kept if it has a name.
+ */
+export function eraseFromRaw(at: RawRecordAt, erased: ErasedPeople): Buffer | undefined {
+  if (erased.isEmpty) return undefined;
+  let batch: readonly RecordInBatch[] | undefined;
+  try {
+    batch = recordsInBatch(at.value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return eraseUndecodable(at, erased);
+    throw error;
+  }
+  if (!batch) return eraseFromRawRecord(at, erased);
+  const left = batch.map(({ value }) => eraseFromRawRecord({ ...at, value }, erased));
+  if (left.every((value) => value === undefined)) return undefined;
+  const records = batch.map(({ items, value }, record) => ({
+    items,
+    value: left[record] ?? value,
+  }));
+  return encodeRawBatch(records, batch[0]?.firstIndex);
+}
+
+/**
  * The raw record without the events of erased people; undefined when it holds none. Their items
  * keep their index and hold nothing else, and `null` stands for them in the body: positions do not
  * change. The bytes of other people's events stay as they are. Rejected events of a batch, which
  * are in the body only, are erased as well. What cannot be decoded is emptied if it has a name.
  */
-export function eraseFromRawRecord(
+function eraseFromRawRecord(
   { value, ...place }: RawRecordAt,
   erased: ErasedPeople,
 ): Buffer | undefined {
-  if (erased.isEmpty) return undefined;
   const accountId = rawAccountOf(value);
   if (accountId !== undefined && !erased.hasAccount(accountId)) return undefined;
   const head = rawHeadOf(value);

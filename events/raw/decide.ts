@@ -21,7 +21,7 @@ const NOTHING: ItemDecision = { kind: 'erased' };
 
 export interface ItemInput {
   decoded: DecodedRecord;
-  /** Index in the items of the record. */
+  /** Index in the items of the record; in a raw batch, `position` has another. */
   index: number;
   position: LogPosition;
   acceptance: number;

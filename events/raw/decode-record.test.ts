@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { rowVersion } from '../../schemas/row-versions.ts';
-import { decodeRecord } from './decode-record.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
+import { decodeRecord, decodeRecords } from './decode-record.ts';
+import { sampleEvent, sampleMessage, sampleRecord, sampleBatch } from '../testing/raw-records.ts';
 
 const two = sampleRecord([sampleEvent('a'), sampleEvent('b')]);
 
@@ -63,5 +63,57 @@ describe('decoding a raw record', () => {
       );
       expect(result.state === 'undecodable' && result.failure.detail).not.toContain('secret');
     }
+  });
+});
+
+describe('decoding a batch', () => {
+  const one = sampleRecord([sampleEvent('c')], { account_id: 2 });
+  const decode = (value: Buffer) =>
+    decodeRecords(sampleMessage(value, { offset: 7 })).map((result) => ({
+      ...(result.state === 'decoded'
+        ? { ids: result.record.items.map(({ message_id }) => message_id) }
+        : { failure: result.failure }),
+      ...{ offset: result.source.offset, first: result.source.inBatch?.firstIndex },
+    }));
+
+  it('returns its records in order, with the numbers of their first items', () => {
+    expect(decode(sampleBatch([two, one, two]))).toEqual([
+      { ids: ['a', 'b'], offset: 7, first: 0 },
+      { ids: ['c'], offset: 7, first: 2 },
+      { ids: ['a', 'b'], offset: 7, first: 3 },
+    ]);
+    expect(decode(rawRecordCodec.encode(two))).toEqual([
+      { ids: ['a', 'b'], offset: 7, first: undefined },
+    ]);
+  });
+
+  it('leaves the others as they are when one of them is undecodable, and names its items', () => {
+    const damaged = { items: 3, value: Buffer.from('no record') };
+    const noJson = { ...two, body: Buffer.from('{') };
+    expect(decode(sampleBatch([one, damaged, noJson, two]))).toMatchObject([
+      { ids: ['c'] },
+      { failure: { reason: 'not_single_object', index: 1, indexes: [1, 2, 3], events: 0 } },
+      { failure: { reason: 'body_not_json', index: 4, indexes: [4, 5], events: 2 } },
+      { ids: ['a', 'b'], first: 6 },
+    ]);
+  });
+
+  it('refuses a record with another number of items than the batch says: numbers would repeat', () => {
+    const wrong = { items: 1, value: rawRecordCodec.encode(two) };
+    expect(decode(sampleBatch([wrong, one]))).toMatchObject([
+      { failure: { reason: 'broken_datum', index: 0, indexes: [0] } },
+      { ids: ['c'], first: 1 },
+    ]);
+  });
+
+  it('is undecodable as a whole when the batch is damaged', () => {
+    expect(decode(sampleBatch([two, one]).subarray(0, 60))).toMatchObject([
+      { failure: { reason: 'broken_datum', index: null, events: 0 }, first: undefined },
+    ]);
+  });
+
+  it('waits for a newer release when one of its records names an unknown schema', () => {
+    const value = Buffer.concat([Buffer.of(0xc3, 1), Buffer.alloc(30)]);
+    expect(() => decode(sampleBatch([two, { items: 1, value }]))).toThrow('a newer release wrote');
   });
 });

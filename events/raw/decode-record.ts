@@ -1,8 +1,9 @@
 import { isJsonObject } from '../json.ts';
 import { isUnknownSchema, rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
 import { RawReader, type RawFacts, type RawText } from '../../schemas/raw-reader.ts';
+import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import type { SourceRecord, Failure } from './failure.ts';
+import { firstIndexOf, type Failure, type SourceRecord } from './failure.ts';
 
 /** A record of events.raw with its parsed body. */
 export interface DecodedRecord {
@@ -35,7 +36,27 @@ export function wholeRecord({ source, record }: DecodedRecord): RawRecord {
 }
 
 /**
- * Decodes a record of events.raw and parses its body. A record that cannot be decoded or parsed is
+ * The raw records of a record of Kafka, in order: itself, or those of a raw batch. One that cannot
+ * be decoded leaves the others of its batch as they are; a damaged batch is undecodable as a whole.
+ * Throws as decodeRecord does.
+ */
+export function decodeRecords(source: SourceRecord): DecodeResult[] {
+  let batch: ReturnType<typeof recordsInBatch>;
+  try {
+    batch = source.value === null ? undefined : recordsInBatch(source.value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord)
+      return [undecodable(source, { reason: error.code, detail: error.message })];
+    throw error;
+  }
+  if (!batch) return [decodeRecord(source)];
+  return batch.map(({ value, firstIndex, items }) =>
+    decodeRecord({ ...source, value, inBatch: { firstIndex, items } }),
+  );
+}
+
+/**
+ * Decodes one raw record and parses its body. A record that cannot be decoded or parsed is
  * undecodable as a whole; other errors are thrown, as is an unknown schema (UnreadableRecord): the
  * reader waits for a release that knows it.
  */
@@ -51,6 +72,12 @@ export function decodeRecord(source: SourceRecord): DecodeResult {
     throw error;
   }
   const { record } = read;
+  const { inBatch } = source;
+  if (inBatch && inBatch.items !== record.items.length)
+    return undecodable(source, {
+      reason: 'broken_datum',
+      detail: `the raw batch says that the record has ${inBatch.items} items, it has ${record.items.length}`,
+    });
   let body: unknown;
   try {
     body = JSON.parse(read.body);
@@ -87,7 +114,7 @@ function undecodable(
     state: 'undecodable',
     source,
     receivedAt: source.timestamp,
-    failure: { ...why, index: null, events: 0, accountId: null, messageId: '' },
+    failure: { ...why, ...whole(source), events: 0, accountId: null, messageId: '' },
   };
 }
 
@@ -101,7 +128,17 @@ function invalidBody(
     state: 'undecodable',
     source,
     receivedAt,
-    failure: { ...why, index: null, events: items.length, accountId, messageId },
+    failure: { ...why, ...whole(source), events: items.length, accountId, messageId },
+  };
+}
+
+/** All of a record: in a raw batch its items name it, because others have the same offset. */
+export function whole(source: SourceRecord): Pick<Failure, 'index' | 'indexes'> {
+  if (!source.inBatch) return { index: null };
+  const first = firstIndexOf(source);
+  return {
+    index: first,
+    indexes: Array.from({ length: source.inBatch.items }, (_, at) => first + at),
   };
 }
 

@@ -14,8 +14,8 @@ export type DeadReason =
   | 'row_too_large'; // the row exceeds the size of a Kafka record
 
 /**
- * What failed: a whole record (`index` is null), one of its events, or several of them (`indexes`,
- * ascending; `index` is the first).
+ * What failed: a whole record of Kafka (`index` is null), one of its events, or several of them
+ * (`indexes`, ascending; `index` is the first). They are numbered as in their positions.
  */
 export interface Failure {
   reason: DeadReason;
@@ -38,4 +38,16 @@ export interface SourceRecord {
   timestamp: number;
   key: Buffer | null;
   value: Buffer | null;
+  /** Of one of the records of a raw batch: `value` holds that one only. */
+  inBatch?: {
+    /** Number of its first item among those of the raw batch. */
+    firstIndex: number;
+    /** How many items it has, as the raw batch says. */
+    items: number;
+  };
+}
+
+/** Number of the first item of a source among the items of its record of Kafka. */
+export function firstIndexOf({ inBatch }: Pick<SourceRecord, 'inBatch'>): number {
+  return inBatch?.firstIndex ?? 0;
 }

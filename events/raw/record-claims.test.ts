@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { claimId, claimScope } from '../claims/claim-id.ts';
 import { claimsToResolve } from './record-claims.ts';
-import { decodeRecord } from './decode-record.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from '../testing/raw-records.ts';
+import { decodeRecord, decodeRecords } from './decode-record.ts';
+import { sampleEvent, sampleMessage, sampleRecord, sampleBatch } from '../testing/raw-records.ts';
 
 const claimsOf = (...records: Parameters<typeof sampleRecord>[]) =>
   claimsToResolve(
@@ -48,6 +48,22 @@ describe('the claims of raw records', () => {
     const from = { epoch: 0, partition: 1, offset: 2, index: 0 };
     const claims = claimsOf([[sampleEvent('a'), sampleEvent('b')], { redriven_from: from }]);
     expect(claims.map((claim) => claim.redrivenFrom)).toEqual([from, { ...from, index: 1 }]);
+  });
+
+  it('of a batch have the numbers of its items, and are otherwise those of its records', () => {
+    const records: Parameters<typeof sampleRecord>[] = [
+      [[sampleEvent('a'), sampleEvent('b')], { sequence: 40 }],
+      [[sampleEvent('c'), sampleEvent('b')], { sequence: 7, gateway: 'gateway-2', account_id: 5 }],
+    ];
+    const batch = sampleBatch(records.map((record) => sampleRecord(...record)));
+    const message = sampleMessage(batch, { partition: 3, offset: 10 });
+    const alone = claimsOf(...records);
+    expect(claimsToResolve(decodeRecords(message), () => 5)).toEqual(
+      alone.map((claim, index) => ({
+        ...claim,
+        position: { epoch: 5, partition: 3, offset: 10, index },
+      })),
+    );
   });
 
   it('leave out undecodable records', () => {

@@ -3,6 +3,7 @@ import { claimId, claimScope, type ClaimId, type ClaimKind } from '../claims/cla
 import type { ClaimToResolve } from '../claims/resolution.ts';
 import type { RawItem, RawRecord } from '../../schemas/records.ts';
 import type { DecodeResult } from './decode-record.ts';
+import { firstIndexOf } from './failure.ts';
 
 /** The epoch of a record of events.raw. */
 export type EpochOf = (partition: number, offset: number) => number;
@@ -42,6 +43,7 @@ export function claimsToResolve(
     const seed = gatewaySeed(record.gateway);
     const { partition, offset } = source;
     const epoch = epochOf(partition, offset);
+    const firstIndex = firstIndexOf(source);
     let index = -1;
     for (const item of record.items) {
       index++;
@@ -52,7 +54,7 @@ export function claimsToResolve(
         account: record.account_id,
         kind: isMessage ? 'message' : 'acceptance',
         key,
-        position: { epoch, partition, offset, index },
+        position: { epoch, partition, offset, index: firstIndex + index },
         acceptance: acceptanceHash(seed, record.sequence + index),
         receivedAt: record.received_at,
       };

@@ -1,4 +1,5 @@
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { encodeRawBatch } from '../../schemas/raw-batch.ts';
 import type { RawItem, RawRecord } from '../../schemas/records.ts';
 import type { SourceRecord } from '../raw/failure.ts';
 import { TOPIC } from '../../schemas/topology.ts';
@@ -52,6 +53,17 @@ function sampleItem({ message_id, type }: SampleEvent, at: number): RawItem {
     dedupe_id: null,
     timestamp: 1_790_000_000_000,
   };
+}
+
+/** Raw records, or bytes with a number of items, as a gateway sends them together. */
+export function sampleBatch(
+  records: readonly (RawRecord | { items: number; value: Buffer })[],
+): Buffer {
+  return encodeRawBatch(
+    records.map((one) =>
+      'value' in one ? one : { items: one.items.length, value: rawRecordCodec.encode(one) },
+    ),
+  );
 }
 
 /** The record as the consumer hands it over. */

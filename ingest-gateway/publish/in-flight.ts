@@ -34,6 +34,8 @@ export interface Entry {
   isComplete: boolean;
   /** The partition whose entries in flight contain it. */
   flow: Flow | undefined;
+  /** The batch that it was put into last. */
+  batch: object | undefined;
 }
 
 const COMPACT_AT = 1024;

@@ -1,10 +1,12 @@
-import { BATCH_BYTES, PublishFailed } from '../../platform/kafka/producer.ts';
+import { BATCH_BYTES, PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
+import { encodeRawBatch } from '../../schemas/raw-batch.ts';
 import type { ActiveClock } from './active-clock.ts';
 import type { Completions } from './completions.ts';
 import { TOO_LARGE } from './drain-group.ts';
 import type { DrainedQueue } from './drained-queue.ts';
 import type { Entry, Flow } from './in-flight.ts';
 import type { KnownTopics } from './known-topics.ts';
+import { RawBatchBuffer, type Batch, type RawBatchBufferOptions } from './raw-batch-buffer.ts';
 
 interface LogSenderOptions {
   main: DrainedQueue;
@@ -14,40 +16,73 @@ interface LogSenderOptions {
   /** Kafka refuses records of the partition for a reason of its own. */
   onPartitionFailed: (flow: Flow) => void;
   onAcknowledged: ((milliseconds: number) => void) | undefined;
+  /** Absent: every record is sent alone. */
+  batches: Omit<RawBatchBufferOptions, 'send'> | undefined;
 }
 
-/** Sends records to Kafka and acts on its answers. */
+/** Sends records to Kafka, alone or in batches, and acts on its answers. */
 export class LogSender {
   readonly #options: LogSenderOptions;
+  readonly #batches: RawBatchBuffer | undefined;
 
   constructor(options: LogSenderOptions) {
     this.#options = options;
+    const { batches } = options;
+    this.#batches =
+      batches && new RawBatchBuffer({ ...batches, send: (batch) => this.#sendBatch(batch) });
   }
 
   /** @param flow that of the entry */
   send(entry: Entry, flow: Flow): void {
-    const { main, clock, completions, onAcknowledged } = this.#options;
+    const { clock } = this.#options;
+    const { producer } = this.#options.main;
     entry.sentAt = performance.now();
     entry.activeSince = clock.value;
+    // Without one the entry stays in flight until the publisher notices the silence.
+    if (!producer || this.#batches?.take(entry, flow, producer)) return;
+    this.#sendAs(entry.record, { entries: [entry], flow, producer });
+  }
+
+  #sendBatch({ entries, flow, producer }: Batch): void {
+    const [first] = entries;
+    if (!first || producer !== this.#options.main.producer) return;
+    const { record } = first;
+    if (entries.length === 1) return this.#sendAs(record, { entries, flow, producer });
+    const value = encodeRawBatch(
+      entries.map((entry) => ({ items: entry.record.events, value: entry.record.value })),
+    );
+    this.#sendAs({ ...record, value }, { entries, flow, producer });
+  }
+
+  #sendAs(
+    record: OutgoingRecord,
+    { entries, flow, producer }: Pick<Batch, 'entries' | 'flow' | 'producer'>,
+  ): void {
+    const { clock, completions, onAcknowledged } = this.#options;
     try {
-      main.producer?.send(entry.record, (error) => {
-        if (error) return this.#failed({ entry, flow, error });
-        onAcknowledged?.(performance.now() - entry.sentAt);
-        if (entry.flow === flow) flow.lastAcknowledged = clock.value;
-        completions.acknowledge(entry);
+      producer.send(record, (error) => {
+        if (error) return this.#failed({ entries, flow, error });
+        const now = performance.now();
+        for (const entry of entries) {
+          onAcknowledged?.(now - entry.sentAt);
+          if (entry.flow === flow) flow.lastAcknowledged = clock.value;
+          completions.acknowledge(entry);
+        }
       });
     } catch (error) {
-      this.#failed({ entry, flow, error });
+      this.#failed({ entries, flow, error });
     }
   }
 
   /** Late reports of records that were spooled meanwhile do not matter. */
-  #failed({ entry, flow, error }: { entry: Entry; flow: Flow; error: unknown }): void {
-    if (entry.flow !== flow) return;
+  #failed({ entries, flow, error }: Pick<Batch, 'entries' | 'flow'> & { error: unknown }): void {
+    const entry = entries.find((one) => one.flow === flow);
+    if (!entry) return;
     const { main, completions, topics, onPartitionFailed } = this.#options;
     const code = error instanceof PublishFailed ? error.kafkaCode : undefined;
     const reason = error instanceof Error ? error.message : String(error);
-    if (code === TOO_LARGE) {
+    // Of a batch, it is not known which; the spool sends its records one by one.
+    if (code === TOO_LARGE && entries.length === 1) {
       const { topic, value } = entry.record;
       if (value.length > BATCH_BYTES) topics.learnRefusal(topic, value.length);
       completions.refuseTooLarge(entry);
@@ -59,7 +94,7 @@ export class LogSender {
       return;
     }
     // Positive codes are Kafka's answers; it may answer otherwise for other partitions.
-    if (code !== undefined && code > 0) onPartitionFailed(flow);
+    if (code !== undefined && code > 0 && code !== TOO_LARGE) onPartitionFailed(flow);
     main.fail(reason);
   }
 }

@@ -2,6 +2,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { ConnectLog } from './connect-log.ts';
 import type { KnownTopics } from './known-topics.ts';
+import type { RawBatchOptions } from './raw-batch-buffer.ts';
 
 export interface PublisherOptions {
   spool: Spool;
@@ -17,4 +18,6 @@ export interface PublisherOptions {
   /** Pause before another attempt to reach Kafka, ms. */
   retry?: { base: number; cap: number };
   onAcknowledged?: (milliseconds: number) => void;
+  /** Absent: each raw record is a record of Kafka. */
+  batches?: RawBatchOptions;
 }

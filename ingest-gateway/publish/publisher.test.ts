@@ -318,14 +318,28 @@ describe('a record that is too large for Kafka', () => {
       model.largest = 100;
       model.limit = 612;
       const large = record(1, { bytes: 200 });
-      expect(await publishAll(publisher, [record(0), large, record(2), record(3)])).toEqual([
-        large,
-      ]);
+      const others = [0, 2, 3].map((number) => record(number, { partition: 0 }));
+      expect(await publishAll(publisher, [large, ...others])).toEqual([large]);
       await complete(under);
       expect([...firstOccurrences(model, 0), ...firstOccurrences(model, 1)].sort()).toEqual([
         0, 2, 3,
       ]);
       expect(publisher.counters.setAside).toBe(0);
+    });
+  });
+
+  it('is set aside when it was in a batch: Kafka does not say which record is too large', async () => {
+    const model = new ModelLog();
+    await withPublisher(model, async (under) => {
+      const { publisher } = under;
+      await until(() => publisher.phase === 'direct');
+      model.largest = 100;
+      model.limit = 612;
+      const large = record(1, { bytes: 200 });
+      expect(await publishAll(publisher, [record(3), large, record(5)])).toEqual([]);
+      await complete(under);
+      expect(firstOccurrences(model, 1)).toEqual([3, 5]);
+      expect(publisher.counters.setAside).toBe(1);
     });
   });
 

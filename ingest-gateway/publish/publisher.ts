@@ -78,6 +78,10 @@ export class Publisher {
       ...{ main, completions, topics, clock },
       onPartitionFailed: (flow) => void this.#blockAll([flow]),
       onAcknowledged: options.onAcknowledged,
+      batches: options.batches && {
+        ...options.batches,
+        limitOf: (topic) => inFlight.limitOf(topic),
+      },
     });
     const shared = { main, inFlight, completions, log };
     this.#router = new RecordRouter({
@@ -156,7 +160,14 @@ export class Publisher {
     return new Promise((resolve) => {
       const waiter: Waiter = { bulk: undefined, left: records.length, refused: [], resolve };
       if (records.length > BULK_RECORDS) this.#makeBulk(waiter, first.accountId);
-      const entry = { waiter, sentAt: 0, activeSince: 0, isComplete: false, flow: undefined };
+      const entry = {
+        waiter,
+        sentAt: 0,
+        activeSince: 0,
+        isComplete: false,
+        flow: undefined,
+        batch: undefined,
+      };
       for (const record of records) this.#router.accept({ ...entry, record });
     });
   }

@@ -73,6 +73,8 @@ class Run {
   readonly model = new ModelLog({ partitions: PARTITIONS.length });
   /** Numbers of records that were answered as durable. */
   readonly durable = new Set<number>();
+  /** Account of each record. */
+  readonly accounts: number[] = [];
   readonly #folders: string[] = [];
   readonly #abandoned: UnderTest[] = [];
   #under!: UnderTest;
@@ -153,6 +155,7 @@ class Run {
     const first = this.#next;
     this.#next += to.length;
     const records = to.map((partition, at) => record(first + at, { partition, accountId }));
+    for (let number = first; number < this.#next; number++) this.accounts[number] = accountId;
     const life = this.#life;
     this.#answers.push(
       this.#under.publisher.publish(records).then((refused) => {
@@ -189,7 +192,7 @@ it('whatever partitions, Kafka and the process do, every answered record is in t
         expect([...run.durable].filter((number) => !found.has(number))).toEqual([]);
         const logs = Object.groupBy(
           appended,
-          ({ key, partition }) => `${String(key)} ${partition}`,
+          ({ value, partition }) => `${run.accounts[Number(value)]} ${partition}`,
         );
         for (const records of Object.values(logs)) {
           const first = [...new Set(records?.map(({ value }) => Number(value)))];

@@ -16,6 +16,7 @@ function entry(
     activeSince: 0,
     isComplete: false,
     flow: undefined,
+    batch: undefined,
   };
 }
 

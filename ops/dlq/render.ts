@@ -1,4 +1,5 @@
 import { decodeIfReadable, hasUnknownSchema, rawRecordCodec } from '../../schemas/codec.ts';
+import { rawRecordOf } from '../../schemas/raw-batch.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 import { table } from '../../cli/terminal.ts';
 import { countText, timeText } from '../../cli/format.ts';
@@ -93,7 +94,9 @@ export function deadLetterLines(
 }
 
 function bodyLines({ value }: DeadLetter): string[] {
-  const record = hasUnknownSchema(value) ? undefined : decodeIfReadable(rawRecordCodec, value);
+  const failed = hasUnknownSchema(value) ? undefined : rawRecordOf(value)?.value;
+  const record =
+    failed && !hasUnknownSchema(failed) ? decodeIfReadable(rawRecordCodec, failed) : undefined;
   if (!record)
     return [
       `${countText(value.length)} bytes that are not a raw record, beginning with ${value.subarray(0, 32).toString('hex')}`,

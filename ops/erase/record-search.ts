@@ -13,6 +13,7 @@ import {
   UnreadableRecord,
 } from '../../schemas/codec.ts';
 import { rawAccountOf } from '../../schemas/raw-head.ts';
+import { rawValuesIn } from '../../schemas/raw-batch.ts';
 import { sliceRowBatch } from '../../schemas/row-batch.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
@@ -101,6 +102,26 @@ const SHORTEST = 4;
 
 /** The needles that the record holds about the account before the cut. */
 function heldBy(message: SearchedRecord, needles: readonly Needle[], known: Known): Needle[] {
+  if (message.topic !== TOPIC.raw || message.value === null)
+    return heldByOne(message, needles, known);
+  // A batch holds records of several accounts.
+  const held = new Set(
+    valuesIn(message.value).flatMap((value) => heldByOne({ ...message, value }, needles, known)),
+  );
+  return [...held];
+}
+
+/** Damaged bytes are searched as they are. */
+function valuesIn(value: Buffer): readonly Buffer[] {
+  try {
+    return rawValuesIn(value);
+  } catch (error) {
+    if (error instanceof UnreadableRecord) return [value];
+    throw error;
+  }
+}
+
+function heldByOne(message: SearchedRecord, needles: readonly Needle[], known: Known): Needle[] {
   const { topic, key, value } = message;
   const bytes = Buffer.concat([key ?? Buffer.alloc(0), value ?? Buffer.alloc(0)]);
   const held = needles.filter(

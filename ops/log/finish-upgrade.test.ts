@@ -67,23 +67,25 @@ describe('the versions that are written', () => {
       '0026',
       '0079',
       '0083',
+      '0084',
     ]);
     await database.query('UPDATE written_schemas SET version = 1');
-    const free = { 'event-row': none, 'ingest-outcome': none, claims: none };
+    const free = { 'event-row': none, 'ingest-outcome': none, claims: none, 'raw-batch': none };
     const behind = () => Promise.resolve(['relays has a member of an older release']);
     const blocked = { isDryRun: false, waitsFor: { ...free, 'event-row': behind } };
     expect(await finishUpgrade(database, blocked)).toEqual({
       'event-row': { ...waiting, waits_for: await behind() },
-      ...{ 'ingest-outcome': waiting, claims: waiting },
+      ...{ 'ingest-outcome': waiting, claims: waiting, 'raw-batch': waiting },
     });
     expect(await finishUpgrade(database, { isDryRun: true, waitsFor: free })).toEqual({
-      ...{ 'event-row': waiting, 'ingest-outcome': waiting, claims: waiting },
+      ...{ 'event-row': waiting, 'ingest-outcome': waiting, claims: waiting, 'raw-batch': waiting },
     });
     expect(await finishUpgrade(database, { isDryRun: false, waitsFor: free })).toEqual({
       ...{ 'event-row': finished, 'ingest-outcome': finished, claims: finished },
+      'raw-batch': finished,
     });
     const { rows } = await database.query('SELECT version FROM written_schemas');
-    expect(rows).toEqual([{ version: 2 }, { version: 2 }, { version: 2 }]);
+    expect(rows).toEqual([{ version: 2 }, { version: 2 }, { version: 2 }, { version: 2 }]);
     await close();
   });
 });

@@ -35,9 +35,9 @@ interface Finished {
 
 /**
  * `./ravand log finish-upgrade`: from now on the normaliser writes rows of the newest version, and
- * gateways outcomes; claims are packed. Refuses while a reader of an older release is a member of a
- * group, and until every table has the columns. It cannot be undone: a release before this one does
- * not read them.
+ * gateways outcomes and raw batches; claims are packed. Refuses while a reader of an older release
+ * is a member of a group, and until every table has the columns. It cannot be undone: a release
+ * before this one does not read them.
  */
 export async function runFinishUpgrade(args: string[], context: CommandContext): Promise<number> {
   const { values } = parseLine({
@@ -56,6 +56,7 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
       'event-row': rows,
       'ingest-outcome': outcomes,
       claims,
+      'raw-batch': raw,
     } = await finishUpgrade(database, {
       isDryRun,
       waitsFor: {
@@ -63,16 +64,20 @@ export async function runFinishUpgrade(args: string[], context: CommandContext):
         'ingest-outcome': async () =>
           readersBehind(await membersOf(operator, [TOPIC.outcomes]), 'ingest-outcome'),
         claims: async () => readersBehind(await normalisersOf(operator), 'claims'),
+        'raw-batch': async () => readersBehind(await membersOf(operator, [TOPIC.raw]), 'raw-batch'),
       },
     });
-    const waitsFor = [...new Set([...rows.waits_for, ...outcomes.waits_for, ...claims.waits_for])];
-    if (values.json === true) print(JSON.stringify({ ...rows, outcomes, claims }));
+    const waitsFor = [
+      ...new Set([rows, outcomes, claims, raw].flatMap(({ waits_for }) => waits_for)),
+    ];
+    if (values.json === true) print(JSON.stringify({ ...rows, outcomes, claims, raw }));
     else if (waitsFor.length > 0)
       throw new CommandError(`the upgrade cannot be finished yet:\n  ${waitsFor.join('\n  ')}`);
     else {
       print(sentence('rows', rows));
       if (outcomes.from < outcomes.to) print(sentence('outcomes', outcomes));
       if (claims.from < claims.to) print(sentence('claims', claims));
+      if (raw.from < raw.to) print(sentence('raw records', raw));
     }
     return waitsFor.length > 0 ? 1 : 0;
   } finally {
@@ -99,10 +104,11 @@ export async function finishUpgrade(
     'event-row': await look('event-row'),
     'ingest-outcome': await look('ingest-outcome'),
     claims: await look('claims'),
+    'raw-batch': await look('raw-batch'),
   };
   const all = Object.values(found);
   if (options.isDryRun || all.some(({ waits_for }) => waits_for.length > 0)) return found;
-  for (const subject of ['event-row', 'ingest-outcome', 'claims'] as const) {
+  for (const subject of ['event-row', 'ingest-outcome', 'claims', 'raw-batch'] as const) {
     const { from, to } = found[subject];
     if (from >= to) continue;
     await recordAudit(database, {

@@ -21,6 +21,7 @@ const NOUNS: Record<WrittenSubject, string> = {
   'event-row': 'rows',
   'ingest-outcome': 'outcomes',
   claims: 'claims',
+  'raw-batch': 'raw records',
 };
 
 /** What must happen before the newest version may be written, one sentence each. */

@@ -1,7 +1,8 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import type { Admin } from 'kafkajs';
 import { isJsonObject } from '../../events/json.ts';
-import { decodeRecord } from '../../events/raw/decode-record.ts';
+import { decodeRecords, type DecodeResult } from '../../events/raw/decode-record.ts';
+import { firstIndexOf } from '../../events/raw/failure.ts';
 import { isUnknownSchema, rowBatchCodec, verdictRecordCodec } from '../../schemas/codec.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { VerdictKind } from '../../schemas/records.ts';
@@ -147,8 +148,15 @@ function occurrencesIn(
   // Each of several traces contains the last one.
   const needle = isMessage ? wanted.messageId : (wanted.traces.at(-1) ?? '');
   if (!record.value?.includes(needle)) return [];
-  const reading = decodeRecord(record);
+  return decodeRecords(record).flatMap((reading) => occurrencesOf(reading, { wanted, epochs }));
+}
+
+function occurrencesOf(
+  reading: DecodeResult,
+  { wanted, epochs }: { wanted: Wanted; epochs: TopicEpochs },
+): RawOccurrence[] {
   if (reading.state !== 'decoded') return [];
+  const isMessage = 'messageId' in wanted;
   const accountId = reading.record.account_id;
   if (accountId !== (wanted.accountId ?? accountId)) return [];
   if (!isMessage && !wanted.traces.includes(reading.record.trace)) return [];
@@ -163,7 +171,7 @@ function occurrencesIn(
   } = reading.record;
   return items.flatMap((item, index): RawOccurrence[] => {
     if (isMessage && item.message_id !== wanted.messageId) return [];
-    const { partition, offset, timestamp: appendedAt } = record;
+    const { partition, offset, timestamp: appendedAt } = reading.source;
     const { generated, timestamp } = item;
     const facts = {
       accountId,
@@ -183,7 +191,7 @@ function occurrencesIn(
         epoch: epochs.at(partition, offset),
         partition,
         offset,
-        index,
+        index: firstIndexOf(reading.source) + index,
         ...facts,
         ...idsIn(reading.envelopes[item.at], item.type),
       },

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Failure, SourceRecord } from '../../events/raw/failure.ts';
 import { encodeDeadLetter } from '../../schemas/dead-letter-versions.ts';
+import { encodeRawBatch } from '../../schemas/raw-batch.ts';
 import type { DeadLetter } from '../../schemas/records.ts';
 
 /** A dead letter must fit into 16 MiB: a larger value is cut; the raw log has it whole. */
@@ -16,7 +17,7 @@ export function deadLetterOf(input: {
   failedAt: number;
 }): DeadLetter {
   const { stage, failure, record } = input;
-  const value = record.value ?? Buffer.alloc(0);
+  const value = failedValue(record);
   const isCut = value.length > MAX_DEAD_LETTER_VALUE_BYTES;
   const note = isCut
     ? ` (only the first ${MAX_DEAD_LETTER_VALUE_BYTES} of ${value.length} bytes are kept here; the whole record is at its position)`
@@ -39,6 +40,12 @@ export function deadLetterOf(input: {
     key: record.key?.subarray(0, MAX_KEY_BYTES) ?? null,
     value: isCut ? value.subarray(0, MAX_DEAD_LETTER_VALUE_BYTES) : value,
   };
+}
+
+/** A record of a batch stays in a batch of its own: that says which items the dead letter names. */
+function failedValue({ value, inBatch }: SourceRecord): Buffer {
+  if (value === null) return Buffer.alloc(0);
+  return inBatch ? encodeRawBatch([{ items: inBatch.items, value }], inBatch.firstIndex) : value;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
+import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { DeadLetter, RawRecord } from '../../schemas/records.ts';
 
 export type RedrivenRecords =
@@ -26,8 +27,11 @@ export function redrivenRecords(
   epoch: number,
 ): RedrivenRecords {
   let record: RawRecord;
+  let firstIndex = 0;
   try {
-    record = rawRecordCodec.decode(bytes);
+    const [inBatch] = recordsInBatch(bytes) ?? [];
+    record = rawRecordCodec.decode(inBatch?.value ?? bytes);
+    firstIndex = inBatch?.firstIndex ?? 0;
   } catch (error) {
     if (!(error instanceof UnreadableRecord)) throw error;
     const why =
@@ -44,16 +48,19 @@ export function redrivenRecords(
     return { kind: 'records', partition, records: [{ ...record, redriven_from: original }] };
   }
   const items = indexes.length > 1 ? indexes : [index];
-  const missing = items.find((item) => record.items[item] === undefined);
+  const missing = items.find((item) => record.items[item - firstIndex] === undefined);
   if (missing !== undefined)
     return { kind: 'unready', why: `the record holds no item ${missing}: discard the dead letter` };
   const [first = [index], ...more] = runsOf(items);
-  const recordOf = ([from = index, ...rest]: readonly number[]): RawRecord => ({
-    ...record,
-    sequence: record.sequence + from,
-    items: record.items.slice(from, from + rest.length + 1),
-    redriven_from: { epoch, partition, offset, index: from },
-  });
+  const recordOf = ([number = index, ...rest]: readonly number[]): RawRecord => {
+    const from = number - firstIndex;
+    return {
+      ...record,
+      sequence: record.sequence + from,
+      items: record.items.slice(from, from + rest.length + 1),
+      redriven_from: { epoch, partition, offset, index: number },
+    };
+  };
   return { kind: 'records', partition, records: [recordOf(first), ...more.map(recordOf)] };
 }
 

@@ -6,6 +6,7 @@ import {
   verdictRecordCodec,
 } from '../../schemas/codec.ts';
 import { RawReader } from '../../schemas/raw-reader.ts';
+import { rawValuesIn } from '../../schemas/raw-batch.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
@@ -44,7 +45,19 @@ function rawCounter(stored: Record<string, unknown>): Counter {
   const redriven = new Set((stored['redriven'] as string[] | undefined) ?? []);
   const reader = new RawReader();
   return {
-    count: (deltas, value) => countRaw(deltas, reader.counts(value), redriven),
+    count(deltas, value) {
+      let failed: UnreadableRecord | undefined;
+      for (const one of rawValuesIn(value)) {
+        try {
+          countRaw(deltas, reader.counts(one), redriven);
+        } catch (error) {
+          if (!(error instanceof UnreadableRecord) || isUnknownSchema(error)) throw error;
+          // The other records of its batch count.
+          failed ??= error;
+        }
+      }
+      if (failed) throw failed;
+    },
     state: () => (redriven.size === 0 ? {} : { redriven: [...redriven] }),
   };
 }

@@ -11,17 +11,23 @@ import {
   type NormalisedChunk,
   type Chunk,
 } from './normalise-chunk.ts';
-import { decodeRecord } from '../../events/raw/decode-record.ts';
+import { decodeRecords } from '../../events/raw/decode-record.ts';
 import { RowBatchBuilder } from './row-batch-builder.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
+import {
+  sampleEvent,
+  sampleMessage,
+  sampleRecord,
+  sampleBatch,
+} from '../../events/testing/raw-records.ts';
+import { redrivenRecords } from '../dead-letters/redriven-record.ts';
 
 const position = { epoch: 0, partition: 0, offset: 1, index: 0 };
 const FIRST: ClaimResolution = { verdict: 'first' };
 const now = 1_790_000_100_000;
 
 function chunkOf(rawRecords: (RawRecord | Buffer)[], resolutions?: ClaimResolution[]): Chunk {
-  const records = rawRecords.map((record, at) =>
-    decodeRecord(sampleMessage(record, { partition: 2, offset: 100 + at })),
+  const records = rawRecords.flatMap((record, at) =>
+    decodeRecords(sampleMessage(record, { partition: 2, offset: 100 + at })),
   );
   const claims = claimsToResolve(records, () => 0);
   return { records, claims, resolutions: resolutions ?? claims.map(() => FIRST) };
@@ -212,7 +218,78 @@ describe('normalising a chunk', () => {
   });
 });
 
+describe('normalising a batch', () => {
+  const dead = (at: number) => ({
+    ...three,
+    account_id: 2,
+    sequence: 20,
+    items: three.items.map((item) => (item.at === at ? { ...item, at: 9 } : item)),
+  });
+  const other = sampleRecord([sampleEvent('d')], { account_id: 3, sequence: 50 });
+  const all = { ...three, items: three.items.map((item) => ({ ...item, at: item.at + 9 })) };
+  const redriven = ({ deadLetters }: NormalisedChunk, at = 0) => {
+    const deadLetter = deadLetters[at];
+    const made = deadLetter && redrivenRecords(deadLetter, deadLetter.value, 0);
+    return made?.kind === 'records' ? made.records : [];
+  };
+
+  it('publishes the rows of its records under its numbers', () => {
+    const chunk = normalised(chunkOf([sampleBatch([three, other, dead(-1)])]));
+    expect(
+      rowsOf(chunk).map(({ message_id, account_id, _offset, _index }) => [
+        ...[message_id, account_id, _offset, _index],
+      ]),
+    ).toEqual([
+      ...['a', 'b', 'c'].map((id, index) => [id, 1, 100, index]),
+      ['d', 3, 100, 3],
+      ...['a', 'b', 'c'].map((id, index) => [id, 2, 100, 4 + index]),
+    ]);
+    expect(chunk).toMatchObject({ counts: { published: 7 }, processed: 7, deadLetters: [] });
+  });
+
+  it('sends an event to the dead letters with its record alone, from which it can be redriven', () => {
+    const chunk = normalised(chunkOf([sampleBatch([other, dead(1)])]));
+    expect(chunk.deadLetters).toMatchObject([
+      { reason: 'item_missing', offset: 100, index: 2, events: 1, account_id: 2, message_id: 'b' },
+    ]);
+    expect(chunk.verdicts).toMatchObject([{ offset: 100, index: 2, verdict: 'dead' }]);
+    expect(redriven(chunk)).toMatchObject([
+      {
+        ...{ account_id: 2, sequence: 21, items: [dead(1).items[1]] },
+        redriven_from: { offset: 100, index: 2 },
+      },
+    ]);
+  });
+
+  it('names the items of a record that fails as a whole: others have the same offset', () => {
+    const chunk = normalised(chunkOf([sampleBatch([other, all, { ...three, body: all.body }])]));
+    expect(chunk.deadLetters).toMatchObject([
+      { reason: 'item_missing', index: 1, indexes: [1, 2, 3], events: 3, message_id: '' },
+    ]);
+    expect(redriven(chunk)).toMatchObject([
+      { items: all.items, redriven_from: { offset: 100, index: 1 } },
+    ]);
+    const noJson = { ...three, body: Buffer.from('{') };
+    const undecodable = normalised(chunkOf([sampleBatch([other, noJson])]));
+    expect(undecodable.verdicts.map(({ index }) => index)).toEqual([1, 2, 3]);
+    expect(redriven(undecodable)).toMatchObject([
+      { items: three.items, redriven_from: { index: 1 } },
+    ]);
+    const damaged = normalised(chunkOf([sampleBatch([other, { items: 2, value: Buffer.of(1) }])]));
+    expect(damaged.deadLetters).toMatchObject([{ index: 1, indexes: [1, 2], events: 0 }]);
+  });
+});
+
 describe('splitting a batch into chunks', () => {
+  it('never splits a batch: a chunk that is held back begins with a record of Kafka', () => {
+    const batch = chunkOf([three, sampleBatch([three, three, three]), three]);
+    const chunks = splitIntoChunks(batch, 4);
+    expect(chunks.map(({ records }) => records.map(({ source }) => source.offset))).toEqual([
+      ...[[100], [101, 101, 101], [102]],
+    ]);
+    expect(chunks.map(({ claims }) => claims.length)).toEqual([3, 9, 3]);
+  });
+
   it('splits between records and keeps the order', () => {
     const batch = chunkOf([
       three,

@@ -7,12 +7,18 @@ import {
   type ItemDecision,
   type Outcome,
 } from '../../events/raw/decide.ts';
-import type {
-  DecodedRecord,
-  DecodeResult,
-  UndecodableRecord,
+import {
+  whole,
+  type DecodedRecord,
+  type DecodeResult,
+  type UndecodableRecord,
 } from '../../events/raw/decode-record.ts';
-import type { DeadReason, Failure, SourceRecord } from '../../events/raw/failure.ts';
+import {
+  firstIndexOf,
+  type DeadReason,
+  type Failure,
+  type SourceRecord,
+} from '../../events/raw/failure.ts';
 import type { DeadLetter, Verdict } from '../../schemas/records.ts';
 import { deadLetterOf } from '../dead-letters/dead-letter.ts';
 import type { BuiltRowBatch, RowBatchBuilder } from './row-batch-builder.ts';
@@ -48,7 +54,7 @@ interface Tools {
   now: number;
 }
 
-/** Splits a batch between records, into chunks of about `maxEvents` events. */
+/** Splits a batch between records of Kafka, into chunks of about `maxEvents` events. */
 export function splitIntoChunks(batch: Chunk, maxEvents: number): Chunk[] {
   const chunks: Chunk[] = [];
   let firstRecord = 0;
@@ -66,7 +72,8 @@ export function splitIntoChunks(batch: Chunk, maxEvents: number): Chunk[] {
   };
   for (const [at, result] of batch.records.entries()) {
     const items = result.state === 'decoded' ? result.record.items.length : 0;
-    if (claim - firstClaim + items > maxEvents) endBefore(at);
+    const isLater = result.source.offset !== batch.records[at - 1]?.source.offset;
+    if (isLater && claim - firstClaim + items > maxEvents) endBefore(at);
     claim += items;
   }
   endBefore(batch.records.length);
@@ -106,13 +113,14 @@ export function normaliseChunk(chunk: Chunk, tools: Tools): NormalisedChunk {
         source,
         tools,
       );
-      if (decision.kind === 'dead') failures.push(failureOf(decoded, index, decision));
+      if (decision.kind === 'dead')
+        failures.push({ ...failureOf(decoded, index, decision), index: position.index });
       counts[outcomeOf(decision, resolution)]++;
       const verdict = verdictOf(decision, tools.now);
       if (verdict)
         verdicts.push({
           offset: source.offset,
-          index,
+          index: position.index,
           account_id: record.account_id,
           received_at: record.received_at,
           verdict,
@@ -134,9 +142,10 @@ function deadVerdicts({ source, failure, receivedAt }: UndecodableRecord): Verdi
   const { accountId, events } = failure;
   if (accountId === null) return [];
   const { offset } = source;
-  return Array.from({ length: events }, (_, index) => ({
+  const first = firstIndexOf(source);
+  return Array.from({ length: events }, (_, at) => ({
     offset,
-    index,
+    index: first + at,
     account_id: accountId,
     received_at: receivedAt,
     verdict: 'dead',
@@ -170,11 +179,10 @@ function failureOf(
   { record }: DecodedRecord,
   index: number,
   { reason, detail }: { reason: DeadReason; detail: string },
-): Failure {
+): Omit<Failure, 'index'> {
   return {
     reason,
     detail,
-    index,
     events: 1,
     accountId: record.account_id,
     messageId: record.items[index]?.message_id ?? '',
@@ -186,7 +194,7 @@ function failureOf(
  * have one dead letter together. So a record has at most as many as there are reasons.
  */
 function mergeFailures(
-  { record }: DecodedRecord,
+  { record, source }: DecodedRecord,
   failures: readonly Failure[],
 ): readonly Failure[] {
   if (failures.length < 2) return failures;
@@ -194,7 +202,8 @@ function mergeFailures(
     const [first] = some;
     if (first === undefined || some.length === 1) return some;
     const events = some.length;
-    if (events === record.items.length) return [{ ...first, index: null, events, messageId: '' }];
+    if (events === record.items.length)
+      return [{ ...first, ...whole(source), events, messageId: '' }];
     return [{ ...first, indexes: some.flatMap(({ index }) => index ?? []), events }];
   });
 }

@@ -4,7 +4,12 @@ import { drawnRuns } from '../../platform/testing/drawn-runs.ts';
 import { deadLetterCodec } from '../../schemas/codec.ts';
 import { ClusterModel } from './testing/cluster-model.ts';
 import { ProcessModel } from './testing/process-model.ts';
-import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
+import {
+  sampleEvent,
+  sampleMessage,
+  sampleRecord,
+  sampleBatch,
+} from '../../events/testing/raw-records.ts';
 
 const MESSAGES = ['a', 'b', 'c', 'd', 'e', 'f'];
 
@@ -28,6 +33,7 @@ const incident = fc.record({
 });
 const scenario = fc.record({
   logs: fc.tuple(fc.array(record, { maxLength: 8 }), fc.array(record, { maxLength: 8 })),
+  joined: fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }),
   incidents: fc.array(incident, { maxLength: 8 }),
   seed: fc.nat(),
   batch: fc.integer({ min: 1, max: 4 }),
@@ -48,14 +54,15 @@ const DECIDED_TWICE = {
     { ...killOf(0, 0), what: 'restart' as const, lost: 2 },
     killOf(1, 1),
   ],
-  ...{ seed: 18, batch: 1 },
+  ...{ seed: 18, batch: 1, joined: [false] },
 };
 
-function rawLog(partition: number, sent: readonly Sent[]) {
+/** @param joined whether a record is in one batch with the one before it; repeated */
+function rawLog(partition: number, sent: readonly Sent[], joined: readonly boolean[]) {
   let sequence = 0;
   let last = sampleRecord([sampleEvent('a')], { gateway: `gateway-${partition}`, sequence: 0 });
-  return sent.map((one, offset) => {
-    if (one === 'poison') return sampleMessage(Buffer.from('poison'), { partition, offset });
+  const records = sent.map((one) => {
+    if (one === 'poison') return { items: 2, value: Buffer.from('poison') };
     if (one !== 'again') {
       sequence += 10;
       last = sampleRecord(
@@ -63,8 +70,22 @@ function rawLog(partition: number, sent: readonly Sent[]) {
         { gateway: `gateway-${partition}`, sequence },
       );
     }
-    return sampleMessage(last, { partition, offset });
+    return last;
   });
+  const offsets = offsetsOf(sent, joined);
+  return [...Map.groupBy(records, (_, at) => offsets[at] ?? 0)].map(([offset, some]) => {
+    const [first] = some;
+    const only = first && ('value' in first ? first.value : first);
+    return sampleMessage(only && some.length === 1 ? only : sampleBatch(some), {
+      partition,
+      offset,
+    });
+  });
+}
+
+function offsetsOf(sent: readonly Sent[], joined: readonly boolean[]): number[] {
+  let offset = -1;
+  return sent.map((_, at) => (at > 0 && joined[at % joined.length] ? offset : ++offset));
 }
 
 const acceptedIn = (logs: readonly (readonly Sent[])[]) =>
@@ -83,8 +104,10 @@ const idsAgain = (log: readonly Sent[], at: number): string[] => {
 describe('the normaliser (G2)', () => {
   it('publishes exactly one row per accepted message id, across crashes, rebalances and losses of Redis', async () => {
     await fc.assert(
-      fc.asyncProperty(scenario, async ({ logs, incidents, seed, batch }) => {
-        const cluster = new ClusterModel(logs.map((log, partition) => rawLog(partition, log)));
+      fc.asyncProperty(scenario, async ({ logs, joined, incidents, seed, batch }) => {
+        const cluster = new ClusterModel(
+          logs.map((log, partition) => rawLog(partition, log, joined)),
+        );
         let started = 0;
         let random = seed;
         const newInstance = () =>
@@ -128,15 +151,19 @@ describe('the normaliser (G2)', () => {
           deadLetterCodec.decode(value),
         );
         const poison = logs.flatMap((log, partition) =>
-          log.flatMap((sent, offset) => (sent === 'poison' ? [`${partition}/${offset}`] : [])),
+          log.flatMap((sent, at) =>
+            sent === 'poison' ? [`${partition}/${offsetsOf(log, joined)[at]}`] : [],
+          ),
         );
         expect(
           [
             ...new Set(deadLetters.map(({ partition, offset }) => `${partition}/${offset}`)),
           ].toSorted(),
-        ).toEqual(poison.toSorted());
+        ).toEqual([...new Set(poison)].toSorted());
         for (const [partition, log] of logs.entries())
-          expect(cluster.committed.get(partition) ?? 0).toBe(log.length);
+          expect(cluster.committed.get(partition) ?? 0).toBe(
+            (offsetsOf(log, joined).at(-1) ?? -1) + 1,
+          );
       }),
       { numRuns: drawnRuns(600), examples: [[DECIDED_TWICE]] },
     );

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
 import type { ContextReader } from '../../events/normalise.ts';
-import { decodeRecord, type DecodeResult } from '../../events/raw/decode-record.ts';
+import { decodeRecords, type DecodeResult } from '../../events/raw/decode-record.ts';
 import type { LayoutMarker } from '../../events/raw/layout-marker.ts';
 import {
   claimsToResolve,
@@ -69,13 +69,13 @@ export interface NormaliserDeps {
 const CHUNK_EVENTS = 2000;
 
 /**
- * `held-back`: the breaker holds back the records from index `at` on; those before are published.
+ * `held-back`: the breaker holds back what begins at the offset `from`; the rest is published.
  * `unconfirmed`: nothing is published; the batch is to be resolved again.
  */
 type Progress =
   | { readonly state: 'published' }
   | { readonly state: 'unconfirmed'; readonly error: Error }
-  | { readonly state: 'held-back'; readonly at: number; readonly share: number };
+  | { readonly state: 'held-back'; readonly from: number; readonly share: number };
 
 export interface TaskOptions {
   partition: number;
@@ -183,7 +183,8 @@ export class NormaliserTask implements PartitionTask {
       if (progress.state === 'unconfirmed') {
         await this.#wait(retryUnconfirmed, { reason: progress.error, report: unconfirmed });
       } else {
-        rest = rest.slice(progress.at);
+        const { from } = progress;
+        rest = rest.filter(({ offset }) => offset >= from);
         await this.#wait(retryAfter, { reason: progress.share, report: heldBack });
       }
     }
@@ -204,7 +205,7 @@ export class NormaliserTask implements PartitionTask {
 
   async #resolveAndPublish(messages: readonly ConsumedMessage[]): Promise<Progress> {
     const { gate } = this.#deps;
-    const records = messages.map((message) => decodeRecord(message));
+    const records = messages.flatMap((message) => decodeRecords(message));
     const misplaced = misplacedIn(records, this.#placement);
     const claims = claimsToResolve(records, this.#epochOf);
     const here = claimsHere(claims, { records, misplaced });
@@ -257,7 +258,8 @@ export class NormaliserTask implements PartitionTask {
         const normalised = normaliseChunk(chunk, { rowBatches, contexts, now: now() });
         const verdict = judgeChunk(normalised);
         if (verdict.verdict === 'stop') {
-          progress = { state: 'held-back', at, share: verdict.share };
+          const from = chunk.records[0]?.source.offset ?? 0;
+          progress = { state: 'held-back', from, share: verdict.share };
           break;
         }
         const to = { misplaced, placement: this.#placement, topic: names.raw };

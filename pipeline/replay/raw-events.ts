@@ -2,8 +2,8 @@ import type { ClaimId } from '../../events/claims/claim-id.ts';
 import type { ContextReader } from '../../events/normalise.ts';
 import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
 import { decideItem } from '../../events/raw/decide.ts';
-import { decodeRecord } from '../../events/raw/decode-record.ts';
-import type { SourceRecord } from '../../events/raw/failure.ts';
+import { decodeRecords, type DecodedRecord } from '../../events/raw/decode-record.ts';
+import { firstIndexOf, type SourceRecord } from '../../events/raw/failure.ts';
 import { claimOf, type EpochOf } from '../../events/raw/record-claims.ts';
 import type { EventOffset, LogPosition } from '../../schemas/log-position.ts';
 import type { RawFacts } from '../../schemas/raw-reader.ts';
@@ -28,7 +28,7 @@ export interface RawEvent {
   reason: string;
 }
 
-/** The events of a raw record. `unreadable`: why the record has no known events. */
+/** The events of a record of events.raw. `unreadable`: why it has events that are not known. */
 export interface RawRecordEvents {
   offset: number;
   /** Append time, ms since the epoch. */
@@ -54,11 +54,14 @@ class AcceptedEvent implements RawEvent {
 
   constructor({
     record,
+    index: at,
     item,
     decision,
     position: { epoch, partition, offset, index },
   }: {
     record: RawFacts;
+    /** Among the items of the record; in a batch, the position has another one. */
+    index: number;
     item: RawItem;
     decision: ReturnType<typeof decideItem>;
     position: LogPosition;
@@ -73,7 +76,7 @@ class AcceptedEvent implements RawEvent {
     this.redrivenFrom =
       from === null
         ? undefined
-        : { offset: from.offset, index: from.index + index, partition: from.partition };
+        : { offset: from.offset, index: from.index + at, partition: from.partition };
     this.row = decision.kind === 'publish' ? decision.row : undefined;
     this.reason = decision.kind === 'dead' ? decision.reason : '';
     this.#dedupeId = item.dedupe_id;
@@ -92,25 +95,35 @@ class AcceptedEvent implements RawEvent {
  */
 export function readRawEvents(
   source: SourceRecord,
-  { contexts, epochOf }: { contexts: ContextReader; epochOf: EpochOf },
+  how: { contexts: ContextReader; epochOf: EpochOf },
 ): RawRecordEvents {
-  const decoded = decodeRecord(source);
-  const { offset, partition, timestamp: appendedAt } = source;
-  if (decoded.state === 'undecodable')
-    return { offset, appendedAt, events: [], unreadable: decoded.failure.reason };
-  const { record } = decoded;
-  const seed = gatewaySeed(record.gateway);
-  const epoch = epochOf(partition, offset);
+  const { offset, timestamp: appendedAt } = source;
   const events: RawEvent[] = [];
+  let unreadable: string | undefined;
+  for (const decoded of decodeRecords(source)) {
+    if (decoded.state === 'undecodable') unreadable ??= decoded.failure.reason;
+    else addEvents(decoded, { ...how, events });
+  }
+  return { offset, appendedAt, events, unreadable };
+}
+
+function addEvents(
+  decoded: DecodedRecord,
+  to: { contexts: ContextReader; epochOf: EpochOf; events: RawEvent[] },
+): void {
+  const { record, source } = decoded;
+  const { partition, offset } = source;
+  const seed = gatewaySeed(record.gateway);
+  const epoch = to.epochOf(partition, offset);
+  const firstIndex = firstIndexOf(source);
   for (const [index, item] of record.items.entries()) {
-    const position = { epoch, partition, offset, index };
+    const position = { epoch, partition, offset, index: firstIndex + index };
     const acceptance = acceptanceHash(seed, record.sequence + index);
     const decision = decideItem(
       { decoded, index, position, acceptance, resolution: FIRST },
-      contexts,
+      to.contexts,
     );
     if (decision.kind === 'erased') continue;
-    events.push(new AcceptedEvent({ record, item, decision, position }));
+    to.events.push(new AcceptedEvent({ record, index, item, decision, position }));
   }
-  return { offset, appendedAt, events, unreadable: undefined };
 }

@@ -5,13 +5,15 @@ const RELEASE = packageVersion();
 /** Rows come last: earlier releases look for them there. */
 const NAMES: Record<WrittenSubject, string> = {
   claims: 'claims',
+  'raw-batch': 'raw',
   'ingest-outcome': 'outcomes',
   'event-row': 'rows',
 };
 
 /**
  * The client id of a group member: it says which release it is, and up to which version it reads
- * rows, outcomes and claims. `./ravand log finish-upgrade` reads it from the members of the groups.
+ * rows, outcomes, claims and raw records. `./ravand log finish-upgrade` reads it from the members
+ * of the groups.
  */
 export function clientIdOf(name: string): string {
   const reads = (Object.keys(NAMES) as WrittenSubject[]).map(

@@ -6,7 +6,7 @@ import {
   eraseFromMessageChunk,
   eraseFromMessageOutcome,
 } from '../../events/erasure/message-records.ts';
-import { eraseFromRawRecord } from '../../events/erasure/raw-record.ts';
+import { eraseFromRaw } from '../../events/erasure/raw-record.ts';
 import { eraseFromRowBatch } from '../../events/erasure/row-batch.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
 import { TOPIC, type Topic } from '../../schemas/topology.ts';
@@ -55,7 +55,7 @@ export function eraserOf(topic: string, erased: ErasedPeople, epochs: Epochs): E
       return ({ partition, offset, value }) => {
         if (value === null || erased.isEmpty) return undefined;
         const epoch = epochs.raw.at(partition, offset);
-        return eraseFromRawRecord({ epoch, partition, offset, value }, erased);
+        return eraseFromRaw({ epoch, partition, offset, value }, erased);
       };
     case TOPIC.normalised:
       return ({ value }) => (value === null ? undefined : eraseFromRowBatch(value, erased));

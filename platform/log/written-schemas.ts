@@ -5,12 +5,13 @@ import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 /**
  * Records, and claims in Redis, that are written as every reader of the installation knows them:
- * the newest version. Claims of version 2 are packed.
+ * the newest version. Claims of version 2 are packed; raw records of version 2 are sent in batches.
  */
 export const NEWEST_WRITTEN = {
   'event-row': NEWEST_ROW_VERSION,
   'ingest-outcome': 2,
   claims: 2,
+  'raw-batch': 2,
 } as const;
 export type WrittenSubject = keyof typeof NEWEST_WRITTEN;
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRange } from '../../platform/kafka/read-range.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { rawValuesIn } from '../../schemas/raw-batch.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { startAttack } from '../support/hostile-attack.ts';
@@ -51,7 +52,8 @@ async function appendedBytes(
     const read = { settings: stackKafka(), clientId: 'hostile-test', range, signal };
     for await (const batch of readRange(read))
       for (const { value } of batch)
-        if (value && rawRecordCodec.decode(value).account_id === accountId) bytes += value.length;
+        for (const one of value ? rawValuesIn(value) : [])
+          if (rawRecordCodec.decode(one).account_id === accountId) bytes += one.length;
   }
   return bytes;
 }

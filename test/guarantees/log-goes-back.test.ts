@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReconciliationCounts } from '../../platform/meters/read-reconciliation.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
+import { rawValuesIn } from '../../schemas/raw-batch.ts';
 import { TOPIC } from '../../schemas/topology.ts';
 import {
   copyData,
@@ -88,9 +89,9 @@ async function loggedIds(): Promise<Set<string>> {
   const ids = new Set<string>();
   for (const { value } of await readWholeTopic(TOPIC.raw)) {
     if (!value.includes('acted')) continue;
-    const record = rawRecordCodec.decode(value);
-    if (record.account_id === account.accountId)
-      for (const { message_id } of record.items) ids.add(message_id);
+    for (const record of rawValuesIn(value).map((one) => rawRecordCodec.decode(one)))
+      if (record.account_id === account.accountId)
+        for (const { message_id } of record.items) ids.add(message_id);
   }
   return ids;
 }

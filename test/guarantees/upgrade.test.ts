@@ -46,6 +46,8 @@ const STEPS = {
     ...['quality-sink', 'metering', 'relays'],
   ],
 } as const satisfies Record<string, readonly string[]>;
+/** They write what `written_schemas` says, and learn within seconds that it has changed. */
+const WRITERS = ['ingest-gateway', 'normaliser'];
 type StepName = keyof typeof STEPS;
 const UPGRADED: readonly string[] = Object.values(STEPS).flat();
 const SINKS_LAST: [string, StepName[]] = [
@@ -104,14 +106,14 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
   const writeOldRows = async () => {
     const { rowCount } = await database.query('SELECT 1 FROM written_schemas WHERE version > 1');
     if (rowCount === 0) return;
-    await ravand('stop', 'normaliser');
+    await Promise.all(WRITERS.map((name) => ravand('stop', name)));
     await eventually({ ms: 60_000, waitingFor: 'every row to be read' }, async () => {
       const { parts } = JSON.parse(await ravand('status', '--json')) as { parts: ServiceStatus[] };
       const sinks = parts.filter(({ name }) => STEPS.sinks.some((sink) => sink === name));
       return sinks.every(({ lag }) => lag === 0) ? true : undefined;
     });
     await database.query('UPDATE written_schemas SET version = 1');
-    await ravand('start', 'normaliser');
+    await Promise.all(WRITERS.map((name) => ravand('start', name)));
   };
 
   const toPrevious = () =>
@@ -166,13 +168,16 @@ describe.skipIf(previous === undefined)('An upgrade under load', () => {
     async () => {
       const dry = await ravand('log', 'finish-upgrade', '--dry-run', '--json');
       const waiting = { from: 1, to: 2, advanced: false, waits_for: [] };
-      expect(JSON.parse(dry)).toEqual({ ...waiting, outcomes: waiting, claims: waiting });
+      expect(JSON.parse(dry)).toEqual({
+        ...{ ...waiting, outcomes: waiting, claims: waiting, raw: waiting },
+      });
       const traffic = await begin('upgrade finished');
       await sleep(BESIDE);
       const done = await ravand('log', 'finish-upgrade', '--json');
       expect(JSON.parse(done)).toMatchObject({
         ...{ from: 1, to: 2, advanced: true, outcomes: { from: 1, to: 2, advanced: true } },
         claims: { from: 1, to: 2, advanced: true },
+        raw: { from: 1, to: 2, advanced: true },
       });
       await eventually({ ms: 60_000, waitingFor: 'rows of version 2' }, async () =>
         (await tracesOf(traffic.account)).with > 20 ? true : undefined,

@@ -13,6 +13,7 @@ import { createLog } from '../../platform/log.ts';
 import { topicNamesOf } from '../../platform/log/topic-names.ts';
 import { connectPostgres } from '../../platform/postgres/pool.ts';
 import { decodeIfReadable, rawRecordCodec } from '../../schemas/codec.ts';
+import { encodeRawBatch, recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { Topic } from '../../schemas/topology.ts';
 import { stackKafka } from './read-topic.ts';
 import { readyStack } from './stack.ts';
@@ -28,10 +29,16 @@ await admin.connect();
 
 const erased = (bytes: Buffer) =>
   Buffer.from(bytes.toString('latin1').replaceAll(text, 'x'.repeat(text.length)), 'latin1');
-const transform: Transform = ({ key, value }) => {
+const erasedRecord = (value: Buffer): Buffer => {
   const record = decodeIfReadable(rawRecordCodec, value);
-  if (!record) return { key, value: value ?? Buffer.alloc(0) };
-  return { key, value: rawRecordCodec.encode({ ...record, body: erased(record.body) }) };
+  return record ? rawRecordCodec.encode({ ...record, body: erased(record.body) }) : value;
+};
+const transform: Transform = ({ key, value }) => {
+  if (value === null) return { key, value: Buffer.alloc(0) };
+  const batch = recordsInBatch(value);
+  if (!batch) return { key, value: erasedRecord(value) };
+  const records = batch.map((one) => ({ ...one, value: erasedRecord(one.value) }));
+  return { key, value: encodeRawBatch(records) };
 };
 const { signal } = new AbortController();
 const report = (sentence: string) => console.log(sentence);

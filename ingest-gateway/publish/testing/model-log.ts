@@ -3,6 +3,7 @@ import {
   type LogProducer,
   type OutgoingRecord,
 } from '../../../platform/kafka/producer.ts';
+import { rawValuesIn } from '../../../schemas/raw-batch.ts';
 import type { LogConnection } from '../connect-log.ts';
 
 /** What the log does with a record: `late` and `ambiguous` append it first. */
@@ -24,7 +25,10 @@ const TIMED_OUT = -192;
  * whose partition does not answer keeps its records in order until it does, or is closed.
  */
 export class ModelLog {
+  /** Raw records; those of a batch one by one. */
   readonly appended: OutgoingRecord[] = [];
+  /** How many of them came in batches. */
+  inBatches = 0;
   /** Names (topic-partition) that append nothing and answer nothing. */
   readonly down = new Set<string>();
   isUp = true;
@@ -167,7 +171,11 @@ class ModelProducer {
       return 'go on';
     }
     const behaviour = script.shift() ?? 'ack';
-    if (behaviour !== 'lost' && behaviour !== 'silent') appended.push(record);
+    if (behaviour !== 'lost' && behaviour !== 'silent') {
+      const values = rawValuesIn(record.value);
+      if (values.length > 1) this.#log.inBatches += values.length;
+      for (const value of values) appended.push({ ...record, value });
+    }
     if (behaviour === 'late') setTimeout(() => this.#report(done, undefined), 60);
     else if (behaviour === 'ambiguous' || behaviour === 'lost') {
       this.#break(new PublishFailed('gap-less', -155));

@@ -39,6 +39,7 @@ export async function openPublisher(
     timeout: TIMEOUT,
     maxInFlightBytes: 1 << 20,
     retry: { base: 2, cap: 10 },
+    batches: { linger: 1, isWritten: () => true },
     ...rest,
     spool,
   });
@@ -71,7 +72,7 @@ export function record(
   { partition = number % 2, accountId = 1, bytes = 0 } = {},
 ): LogRecord {
   const value = Buffer.from(String(number).padStart(bytes, '0'));
-  return { topic: 'events.raw', partition, key: String(accountId), value, accountId, events: 1 };
+  return { topic: 'events.raw', partition, key: null, value, accountId, events: 1 };
 }
 
 /** Waits for a condition; rejects when it does not become true. */

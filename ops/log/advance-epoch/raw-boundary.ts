@@ -1,8 +1,8 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { decodeRecord, type DecodedRecord } from '../../../events/raw/decode-record.ts';
+import { decodeRecords } from '../../../events/raw/decode-record.ts';
 import type { RangeReader } from '../../../platform/kafka/read-range.ts';
 import { TOPIC } from '../../../schemas/topology.ts';
-import { compareWithRows, type StoredItem } from './compare-rows.ts';
+import { compareWithRows, type RawItems, type StoredItem } from './compare-rows.ts';
 
 /** Records that are compared at a time, and in all. */
 const WINDOW = 500;
@@ -26,20 +26,23 @@ export async function confirmBoundary(
 ): Promise<number> {
   let boundary = from;
   for (let to = from; to > low && from - to < MAX_RECORDS; to -= WINDOW) {
-    const records: DecodedRecord[] = [];
+    const records: RawItems[] = [];
     const range = { topic: TOPIC.raw, partition, from: Math.max(low, to - WINDOW), to };
     const limits = { records: WINDOW, ms: 30_000 };
     await servers.reader.search({ ...range, limits }, (message) => {
-      const decoded = decodeRecord(message);
-      if (decoded.state === 'decoded') records.push(decoded);
+      const decoded = decodeRecords(message);
+      // A row names an item by its number among all of them.
+      if (decoded.every(({ state }) => state === 'decoded'))
+        records.push({
+          offset: message.offset,
+          messageIds: decoded.flatMap((one) =>
+            one.state === 'decoded' ? one.record.items.map(({ message_id }) => message_id) : [],
+          ),
+        });
       return undefined;
     });
-    const items = records.map(({ source, record }) => ({
-      offset: source.offset,
-      messageIds: record.items.map(({ message_id }) => message_id),
-    }));
     const rows = await storedItems(servers.clickhouse, { partition, records, epochOf });
-    const compared = compareWithRows(items, rows, boundary);
+    const compared = compareWithRows(records, rows, boundary);
     const isLower = compared.boundary < boundary;
     boundary = compared.boundary;
     if (compared.isCertain || (!isLower && rows.length > 0)) return boundary;
@@ -53,13 +56,13 @@ async function storedItems(
   client: ClickHouseClient,
   of: {
     partition: number;
-    records: readonly DecodedRecord[];
+    records: readonly RawItems[];
     epochOf: (offset: number) => number;
   },
 ): Promise<StoredItem[]> {
   const { partition, records, epochOf } = of;
   if (records.length === 0) return [];
-  const offsets = records.map(({ source }) => source.offset);
+  const offsets = records.map(({ offset }) => offset);
   const answer = await client.query({
     query: `SELECT _epoch, _offset, _index, message_id FROM events
       WHERE _partition = {partition:UInt16} AND _offset BETWEEN {from:UInt64} AND {to:UInt64}`,

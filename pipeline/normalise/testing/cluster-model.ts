@@ -18,7 +18,7 @@ import {
 import type { EventRow } from '../../../schemas/records.ts';
 import { claimsToResolve, type ClaimOfEvent } from '../../../events/raw/record-claims.ts';
 import { NAMES } from '../config.ts';
-import { decodeRecord } from '../../../events/raw/decode-record.ts';
+import { decodeRecords } from '../../../events/raw/decode-record.ts';
 
 /** A process of the group. */
 export interface Instance {
@@ -295,7 +295,8 @@ export class ClusterModel {
     for (const partition of this.raw.keys()) {
       for (const row of this.#lostRows(partition)) {
         const message = this.raw[partition]?.find(({ offset }) => offset === row._offset);
-        const claim = message && claimsToResolve([decodeRecord(message)], () => 0)[row._index];
+        const claims = message ? claimsToResolve(decodeRecords(message), () => 0) : [];
+        const claim = claims.find(({ position }) => position.index === row._index);
         if (claim && !this.#packed.has(claim.id)) this.#claims.set(claim.id, claim);
       }
     }

@@ -1,4 +1,5 @@
 import { ingestOutcomeCodec, rawRecordCodec } from '../../../schemas/codec.ts';
+import { rawValuesIn } from '../../../schemas/raw-batch.ts';
 import type { IngestOutcome, RawRecord } from '../../../schemas/records.ts';
 import { readTopic, topicEnds, type Message } from '../../support/read-topic.ts';
 
@@ -13,7 +14,9 @@ export async function watchTopic(topic: string): Promise<() => Promise<Message[]
 /** The raw records of an account among messages. */
 export function rawOf(messages: readonly Message[], accountId: number): StoredRaw[] {
   return messages
-    .map(({ value, ...rest }) => ({ ...rest, record: rawRecordCodec.decode(value) }))
+    .flatMap(({ value, ...rest }) =>
+      rawValuesIn(value).map((one) => ({ ...rest, record: rawRecordCodec.decode(one) })),
+    )
     .filter(({ record }) => record.account_id === accountId);
 }
 
