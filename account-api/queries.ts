@@ -126,15 +126,23 @@ export function connectQueries(options: Options): Queries {
     readSlots.run(turn, () =>
       readRows({ client: onAccount(reading, turn.accountId), ...query, signal: turn.signal }),
     );
+  const answers = metricsOf(registry).counter(
+    'ravand_reports_total',
+    'Reports and counts of audiences: computed, kept (an earlier answer that still holds), empty (no event is stored that they need).',
+    'answer',
+  );
   const cached = cachedRows({
     kept: new KeptAnswers(KEPT, Date.now),
     ...{ readFew, log, now: Date.now },
+    onKnown: (answer) => answers.inc({ answer }),
   });
   const rowsOf: RowsOf = ({ reads, ...statement }) => {
-    const run = () =>
-      slots.run(statement, (rank) =>
+    const run = () => {
+      answers.inc({ answer: 'computed' });
+      return slots.run(statement, (rank) =>
         readReport(onAccount(ranked(rank).client, statement.accountId), statement),
       );
+    };
     // on a cluster each replica has parts of its own
     return reads && config.CLICKHOUSE_CLUSTER === '' ? cached({ ...statement, reads }, run) : run();
   };

@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   reports:
     'funnels, retention, audiences and schema over 100 million generated events (several minutes)',
   'reports-small': 'CPU of ClickHouse for each kind of report of a small account',
+  'reports-again': 'reports asked again with nothing new, over HTTP: latency and CPU of ClickHouse',
   profiles: 'profiles of a million people: new, cached, and cold in ClickHouse',
   'cold-profiles':
     'loads of profiles among one million and among fifty million people (minutes, 25 GB of disk)',

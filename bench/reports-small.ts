@@ -7,10 +7,11 @@
  * --check writes a hash of the rows of every report, to compare those of two versions.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createClient } from '@clickhouse/client';
 import { parseLine } from '../cli/arguments.ts';
 import { readReport } from '../account-api/reports/run.ts';
+import { clickhouseCpu } from './reports/clickhouse-cpu.ts';
 import { fill } from './reports/fill.ts';
 import { smallQuestions } from './reports/small-questions.ts';
 import { pidsOf } from './server-process.ts';
@@ -28,7 +29,6 @@ const { values } = parseLine({
   },
 });
 const DAY_S = 86_400;
-const IDLE_MS = 500;
 const volume = {
   ...{ events: Number(values.events), people: Number(values.people), days: 30, mergedOneIn: 10 },
   ...{ shape: 'even' as const, until: Math.floor(Date.now() / 1000 / DAY_S) * DAY_S },
@@ -41,25 +41,6 @@ const server = createClient({ url });
 const database = `bench_reports_small_${Date.now().toString(36)}`;
 await server.command({ query: `CREATE DATABASE ${database}` });
 const client = createClient({ url, database });
-
-/** CPU time of the threads that live, ms. ClickHouse keeps those that run statements. */
-function cpuOfThreads(): number {
-  return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
-    try {
-      const [ns = '0'] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
-      return sum + Number(ns) / 1e6;
-    } catch {
-      return sum;
-    }
-  }, 0);
-}
-
-/** CPU per ms while nothing is asked. */
-async function idle(): Promise<number> {
-  const [cpu, at] = [cpuOfThreads(), performance.now()];
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  return (cpuOfThreads() - cpu) / (performance.now() - at);
-}
 
 try {
   await fill(client, volume, () => undefined);
@@ -77,10 +58,9 @@ try {
         .update(JSON.stringify(rows))
         .digest('hex');
       await ask();
-      const rate = await idle();
-      const [cpu, at] = [cpuOfThreads(), performance.now()];
-      for (let run = 0; run < runs; run++) await ask();
-      const used = cpuOfThreads() - cpu - rate * (performance.now() - at);
+      const used = await clickhouseCpu(pid, async () => {
+        for (let run = 0; run < runs; run++) await ask();
+      });
       cells.push((used / runs).toFixed(1));
     }
     const { sql } = compile('none');

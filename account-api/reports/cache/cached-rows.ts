@@ -51,6 +51,8 @@ interface Cache {
   ) => Promise<Row[]>;
   log: Log;
   now: () => number;
+  /** Called for each answer without a run: an earlier one, or that no event is stored. */
+  onKnown?: (answer: 'kept' | 'empty') => void;
 }
 
 /**
@@ -59,7 +61,7 @@ interface Cache {
  * request is the same when it compiles to the same question. docs/decisions/0013-report-cache.md
  * says what is compared, and why it is exact.
  */
-export function cachedRows({ kept, readFew, log, now }: Cache) {
+export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   const stateOf = async (
@@ -134,7 +136,10 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
       asksNeeded: !earlier,
       between: { from: first ?? asOf, to: last ?? asOf },
     });
-    if (found?.hasNeeded === false) return { rows: [], rowsRead: 0 };
+    if (found?.hasNeeded === false) {
+      onKnown?.('empty');
+      return { rows: [], rowsRead: 0 };
+    }
     // merges were read before the state: the statement must fit the aliases that it states
     if (!found?.isComparable || found.hasAliases !== (merges === 'table')) return run();
     const { state, hasLeft } = found;
@@ -144,6 +149,7 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
     if (earlier && change?.kind === 'none' && !hasLeft) {
       const answer = { ...earlier, asOf: Math.max(asOf, earlier.asOf) };
       if (answer.asOf !== earlier.asOf) kept.set(key, { accountId, answer });
+      onKnown?.('kept');
       return rowsOf(earlier);
     }
     if (earlier && change?.kind === 'parts') {
@@ -157,6 +163,7 @@ export function cachedRows({ kept, readFew, log, now }: Cache) {
       if (isSame) {
         const answer = { ...earlier, state, counts, asOf: Math.max(asOf, earlier.asOf) };
         kept.set(key, { accountId, answer });
+        onKnown?.('kept');
         return rowsOf(answer);
       }
     }
