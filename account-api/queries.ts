@@ -19,7 +19,7 @@ import { readRows } from '../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { killOnAbort, killQuery, type KillQuery } from '../platform/clickhouse/kill-on-abort.ts';
 import { limitedClient } from '../platform/clickhouse/limited-client.ts';
-import { mergesOf as readMerges, type MergesOf } from '../audiences/people-sql.ts';
+import { mergesOf as readMerges, type Merges, type MergesOf } from '../audiences/people-sql.ts';
 import { queryLimits } from '../platform/clickhouse/query-limits.ts';
 import { onAccount } from '../platform/clickhouse/shards.ts';
 
@@ -137,10 +137,13 @@ export function connectQueries(options: Options): Queries {
     onKnown: (answer) => answers.inc({ answer }),
   });
   const rowsOf: RowsOf = ({ reads, ...statement }) => {
-    const run = () => {
+    const { accountId, signal } = statement;
+    const run = async (found?: Merges) => {
+      const merges = statement.merges ?? found ?? (await mergesOf(accountId, signal));
+      const compiled = statement.compile(merges);
       answers.inc({ answer: 'computed' });
       return slots.run(statement, (rank) =>
-        readReport(onAccount(ranked(rank).client, statement.accountId), statement),
+        readReport(onAccount(ranked(rank).client, accountId), { compiled, signal }),
       );
     };
     // on a cluster each replica has parts of its own
@@ -149,7 +152,7 @@ export function connectQueries(options: Options): Queries {
 
   return {
     reports: reportsOver(rowsOf),
-    countAudience: audienceCounter({ rowsOf, mergesOf }),
+    countAudience: audienceCounter({ rowsOf }),
     countPeople: (query) => slots.run(query, (rank) => ranked(rank).countPeople(query)),
     schema: {
       events: (query) => readSlots.run(query, () => schema.events(query)),

@@ -1,8 +1,8 @@
 /**
  * node bench/reports-again.ts [--events 2000] [--people 200] [--times 20] [--only TEXT]
  * Reports asked again with nothing new in their range, over HTTP, one after the other: the first
- * answer, those after it, and how many of them were kept ones. Trends and paths, which only the panel
- * asks for, take the same way. Two accounts are filled through the
+ * answer, those after it, and how many of them were kept ones. Trends and paths, which only the
+ * panel asks for, take the same way. Two accounts are filled through the
  * gateway, one of them with merges of people; each kind of report has a key of its own, because the
  * budget is per key. The CPU of ClickHouse includes what the first of the repeated requests finds
  * out about parts that were merged meanwhile.
@@ -37,7 +37,7 @@ const DAYS = 30;
 const BATCH = 100;
 const STEPS = 6;
 /** Merges of parts that an insert caused have ended after so long, ms. */
-const SETTLED_MS = 5000;
+const MERGES_END_MS = 5000;
 
 const day = (ago: number) => new Date(Date.now() - ago * DAY).toISOString().slice(0, 10);
 const range = { from: day(DAYS), to: day(1) };
@@ -145,7 +145,7 @@ try {
   const results: object[] = [];
   for (const merges of [false, true]) {
     const { managementKeys } = await fillAccount({ merges });
-    await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+    await new Promise((resolve) => setTimeout(resolve, MERGES_END_MS));
     for (const [at, question] of QUESTIONS.entries()) {
       if (!question.name.includes(values.only)) continue;
       const key = managementKeys[at] ?? '';

@@ -1,6 +1,6 @@
 import { SqlParams } from '../../platform/clickhouse/sql.ts';
 import { dayOf } from '../../audiences/conditions/time-zone.ts';
-import type { MergesOf } from '../../audiences/people-sql.ts';
+import type { Merges, MergesOf } from '../../audiences/people-sql.ts';
 import { compileCount } from '../../audiences/compile.ts';
 import type { Audience } from '../../audiences/definition.ts';
 import type { RowsOf } from '../reports/run.ts';
@@ -17,20 +17,23 @@ export interface CountRun {
 /** Counts an audience; rejects when ClickHouse fails. */
 export type CountAudience = (run: CountRun) => Promise<number>;
 
-export function audienceCounter({
-  rowsOf,
-  mergesOf,
-}: {
+interface CounterOptions {
   rowsOf: RowsOf;
-  mergesOf: MergesOf;
-}): CountAudience {
+  /** Absent: `rowsOf` finds it out. */
+  mergesOf?: MergesOf;
+}
+
+export function audienceCounter({ rowsOf, mergesOf }: CounterOptions): CountAudience {
   return async ({ accountId, audience, now, signal }) => {
-    const merges = await mergesOf(accountId, signal);
-    const params = new SqlParams();
+    const merges = await mergesOf?.(accountId, signal);
     const today = dayOf(now, 'Asia/Tehran');
-    const sql = compileCount(audience, { accountId, now, today, merges, params });
+    const compile = (of: Merges) => {
+      const params = new SqlParams();
+      const sql = compileCount(audience, { accountId, now, today, merges: of, params });
+      return { sql, params: params.values() };
+    };
     const { rows } = await rowsOf({
-      ...{ accountId, merges, signal, compiled: { sql, params: params.values() } },
+      ...{ accountId, merges, signal, compile, compiled: compile(merges ?? 'none') },
       reads: countReads(audience, now),
       moment: { asOf: now, key: [audience, today] },
     });

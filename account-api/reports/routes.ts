@@ -156,10 +156,9 @@ export async function answerReport<Request extends Omit<ReportConditions, 'selec
       'identities',
       ...(traits ? ['profiles' as const] : []),
     ]);
-    const merges = await services.mergesOf(accountId, request.signal);
     return answer(
       await run({
-        ...{ accountId, request: parsed.request, freshUntil, merges },
+        ...{ accountId, request: parsed.request, freshUntil },
         readsTraits: traits,
         signal: request.signal,
       }),

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import type { Merges } from '../../audiences/people-sql.ts';
+import { mergesOf, type Merges } from '../../audiences/people-sql.ts';
 import { CLICKHOUSE_QUERY } from '../../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { exceedsMemory } from '../../platform/clickhouse/query-limits.ts';
@@ -43,7 +43,8 @@ export interface ReportQuery<Request> {
    * starts.
    */
   freshUntil: number;
-  merges: Merges;
+  /** Absent: not known yet. */
+  merges?: Merges | undefined;
   /** A condition or the breakdown reads a trait; assumed where it is absent. */
   readsTraits?: boolean;
   signal?: AbortSignal;
@@ -52,8 +53,11 @@ export interface ReportQuery<Request> {
 /** The statement of a report, and what decides its rows; undefined: they are never kept. */
 export interface ReportStatement {
   accountId: number;
-  merges: Merges;
+  /** Undefined: to be found out before the statement runs (`compile`). */
+  merges: Merges | undefined;
+  /** The statement for `merges`, and without them that of an account without aliases. */
   compiled: CompiledQuery;
+  compile: (merges: Merges) => CompiledQuery;
   reads: ReportReads | undefined;
   signal: AbortSignal;
   /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
@@ -77,20 +81,28 @@ export interface RunReports {
 
 /** Reports whose statements run in ClickHouse each time. */
 export function clickhouseReports(client: ClickHouseClient): RunReports {
-  return reportsOver((statement) => readReport(client, statement));
+  const readMerges = mergesOf(client);
+  return reportsOver(async (statement) => {
+    const { accountId, signal } = statement;
+    const merges = statement.merges ?? (await readMerges(accountId, signal));
+    return readReport(client, { compiled: statement.compile(merges), signal });
+  });
 }
 
 export function reportsOver(rowsOf: RowsOf): RunReports {
   const read = async (
     { accountId, merges, freshUntil, readsTraits, signal }: ReportQuery<unknown>,
     {
-      compiled,
+      compile,
       reads,
-    }: { compiled: CompiledQuery; reads: Omit<ReportReads, 'profiles'> | undefined },
+    }: {
+      compile: ReportStatement['compile'];
+      reads: Omit<ReportReads, 'profiles'> | undefined;
+    },
   ): Promise<{ rows: unknown[]; measured: Measured }> => {
     const startedAt = performance.now();
     const { rows, rowsRead } = await rowsOf({
-      ...{ accountId, merges, compiled },
+      ...{ accountId, merges, compile, compiled: compile(merges ?? 'none') },
       reads: reads && { ...reads, profiles: readsTraits ?? true },
       signal: signal ?? new AbortController().signal,
     });
@@ -99,34 +111,44 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
   };
   return {
     async funnel(query) {
-      const { request } = query;
-      const statement = { compiled: compileFunnel(query), reads: funnelReads(request) };
-      const { rows, measured } = await read(query, statement);
+      const { request, accountId } = query;
+      const { rows, measured } = await read(query, {
+        compile: (merges) => compileFunnel({ request, accountId, merges }),
+        reads: funnelReads(request),
+      });
       return answerFunnel({ request, rows: rows as FunnelRow[], measured });
     },
     async retention(query) {
-      const { request } = query;
-      const statement = { compiled: compileRetention(query), reads: retentionReads(request) };
-      const { rows, measured } = await read(query, statement);
+      const { request, accountId } = query;
+      const { rows, measured } = await read(query, {
+        compile: (merges) => compileRetention({ request, accountId, merges }),
+        reads: retentionReads(request),
+      });
       return answerRetention({ request, rows: rows as RetentionRow[], measured });
     },
     async trends(query) {
-      const { request } = query;
-      const statement = { compiled: compileTrends(query), reads: trendsReads(request) };
-      const { rows, measured } = await read(query, statement);
+      const { request, accountId } = query;
+      const { rows, measured } = await read(query, {
+        compile: (merges) => compileTrends({ request, accountId, merges }),
+        reads: trendsReads(request),
+      });
       return answerTrends({ request, rows: rows as TrendsRow[], measured });
     },
     async paths(query) {
-      const { request } = query;
-      const statement = { compiled: compilePaths(query), reads: pathsReads(request) };
-      const { rows, measured } = await read(query, statement);
+      const { request, accountId } = query;
+      const { rows, measured } = await read(query, {
+        compile: (merges) => compilePaths({ request, accountId, merges }),
+        reads: pathsReads(request),
+      });
       return answerPaths({ request, rows: rows as PathsRow[], measured });
     },
     async people(query) {
-      const { request: asked, accountId, merges } = query;
-      const compiled = compilePeople({ asked, accountId, merges });
-      // names of people stay in no memory
-      const { rows, measured } = await read(query, { compiled, reads: undefined });
+      const { request: asked, accountId } = query;
+      const { rows, measured } = await read(query, {
+        compile: (merges) => compilePeople({ asked, accountId, merges }),
+        // names of people stay in no memory
+        reads: undefined,
+      });
       return { people: rows as PersonRow[], meta: reportMeta(measured, false) };
     },
   };

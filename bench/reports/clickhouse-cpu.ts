@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const IDLE_MS = 500;
 
-/** CPU time of the threads of a process that live, ms. ClickHouse keeps those that run statements. */
+/** CPU of the threads of a process that live, ms. ClickHouse keeps those that run statements. */
 function cpuOfThreads(pid: number): number {
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
     try {

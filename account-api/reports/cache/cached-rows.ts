@@ -34,7 +34,9 @@ export interface ReportRows {
 
 export interface CachedQuery {
   accountId: number;
-  merges: Merges;
+  /** What `compiled` is for; undefined: the state shows it. */
+  merges?: Merges | undefined;
+  /** Where the merges are not known, the statement of an account without aliases: it is the key. */
   compiled: CompiledQuery;
   reads: ReportReads;
   signal: AbortSignal;
@@ -59,7 +61,8 @@ interface Cache {
  * The rows of a report: those of an earlier request where nothing has changed since that could
  * change them, and otherwise those of `run`. The key is the statement with its parameters, so a
  * request is the same when it compiles to the same question. docs/decisions/0013-report-cache.md
- * says what is compared, and why it is exact.
+ * says what is compared, and why it is exact. `run` is given the merges of the account, where the
+ * state could be read.
  */
 export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
   let warnedAt = Number.NEGATIVE_INFINITY;
@@ -124,9 +127,12 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
     return new Map([...counts].filter(([part]) => live.has(part)));
   };
 
-  return async (asked: CachedQuery, run: () => Promise<ReportRows>): Promise<ReportRows> => {
-    const { accountId, merges, compiled, moment } = asked;
-    const key = keyOf(moment ? [accountId, merges, moment.key] : [compiled.sql, compiled.params]);
+  return async (
+    asked: CachedQuery,
+    run: (merges: Merges | undefined) => Promise<ReportRows>,
+  ): Promise<ReportRows> => {
+    const { accountId, compiled, moment } = asked;
+    const key = keyOf(moment ? [accountId, moment.key] : [compiled.sql, compiled.params]);
     const earlier = kept.get(key);
     const { asOf } = moment ?? { asOf: 0 };
     const [first, last] = [asOf, earlier?.asOf ?? asOf].sort((a, b) => a - b);
@@ -140,8 +146,10 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
       onKnown?.('empty');
       return { rows: [], rowsRead: 0 };
     }
-    // merges were read before the state: the statement must fit the aliases that it states
-    if (!found?.isComparable || found.hasAliases !== (merges === 'table')) return run();
+    const merges = found && (found.hasAliases ? 'table' : 'none');
+    // the statement must fit the aliases that the state shows
+    const fits = asked.merges === undefined || asked.merges === merges;
+    if (!found?.isComparable || !fits) return run(merges);
     const { state, hasLeft } = found;
     const { reads } = query;
     const change = earlier && changeBetween(earlier.state, state);
@@ -168,7 +176,7 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
       }
     }
     const ranAt = now();
-    const result = await run();
+    const result = await run(merges);
     if ((await tablesOf(query)) === state.tables)
       kept.set(key, {
         accountId,
