@@ -10,6 +10,7 @@ import {
   type PartCounts,
 } from './compare-states.ts';
 import {
+  AHEAD_MS,
   compilePartCounts,
   compileState,
   compileTables,
@@ -135,13 +136,14 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
     const key = keyOf(moment ? [accountId, moment.key] : [compiled.sql, compiled.params]);
     const earlier = kept.get(key);
     const { asOf } = moment ?? { asOf: 0 };
-    const [first, last] = [asOf, earlier?.asOf ?? asOf].sort((a, b) => a - b);
+    const holds = earlier && earlier.asOf <= asOf && asOf <= earlier.holdsUntil;
+    const between =
+      earlier && !holds
+        ? { from: Math.min(asOf, earlier.asOf), to: Math.max(asOf, earlier.asOf) }
+        : undefined;
     // a state is only comparable with one of the same reads
     const query = { ...asked, reads: earlier?.reads ?? asked.reads };
-    const found = await stateOf(query, {
-      asksNeeded: !earlier,
-      between: { from: first ?? asOf, to: last ?? asOf },
-    });
+    const found = await stateOf(query, { asksNeeded: !earlier, between });
     if (found?.hasNeeded === false) {
       onKnown?.('empty');
       return { rows: [], rowsRead: 0 };
@@ -150,13 +152,20 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
     // the statement must fit the aliases that the state shows
     const fits = asked.merges === undefined || asked.merges === merges;
     if (!found?.isComparable || !fits) return run(merges);
-    const { state, hasLeft } = found;
+    const { state, unchangedUntil } = found;
+    const hasLeft = between !== undefined && unchangedUntil < between.to;
+    const times = {
+      asOf: Math.max(asOf, earlier?.asOf ?? asOf),
+      holdsUntil: between
+        ? Math.min(unchangedUntil, between.to + AHEAD_MS)
+        : (earlier?.holdsUntil ?? asOf),
+    };
     const { reads } = query;
     const change = earlier && changeBetween(earlier.state, state);
     let counts: PartCounts = new Map();
     if (earlier && change?.kind === 'none' && !hasLeft) {
-      const answer = { ...earlier, asOf: Math.max(asOf, earlier.asOf) };
-      if (answer.asOf !== earlier.asOf) kept.set(key, { accountId, answer });
+      if (times.asOf !== earlier.asOf || times.holdsUntil !== earlier.holdsUntil)
+        kept.set(key, { accountId, answer: { ...earlier, ...times } });
       onKnown?.('kept');
       return rowsOf(earlier);
     }
@@ -169,7 +178,7 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
       const present = new Set(state.parts);
       counts = new Map([...counts].filter(([part]) => present.has(part)));
       if (isSame) {
-        const answer = { ...earlier, state, counts, asOf: Math.max(asOf, earlier.asOf) };
+        const answer = { ...earlier, state, counts, ...times };
         kept.set(key, { accountId, answer });
         onKnown?.('kept');
         return rowsOf(answer);
@@ -182,7 +191,7 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
         accountId,
         answer: {
           ...{ ranAt, rows: JSON.stringify(result.rows), rowsRead: result.rowsRead },
-          ...{ reads, state, counts, asOf },
+          ...{ reads, state, counts, asOf, holdsUntil: asOf },
         },
       });
     return result;

@@ -14,6 +14,11 @@ const DAY = 86_400_000;
  * lasts.
  */
 const EXPIRING_DAYS = MAX_RETENTION_DAYS - 1;
+/**
+ * So far ahead of the moment of asking events are looked for that leave a window, ms: until then
+ * nobody has to look again.
+ */
+export const AHEAD_MS = 300_000;
 /** The state of more parts is not kept. */
 const MAX_PARTS = 4000;
 
@@ -35,7 +40,8 @@ export interface DataState {
 }
 
 export interface StateRow {
-  kind: 'table' | 'part' | 'profiles' | 'identities' | 'mutation' | 'needed' | 'expiring' | 'left';
+  kind:
+    'table' | 'part' | 'profiles' | 'identities' | 'mutation' | 'needed' | 'expiring' | 'leaving';
   name: string;
   detail: string;
 }
@@ -46,8 +52,12 @@ export interface ReadState {
   /** False: no event is stored without which the report counts nobody. */
   hasNeeded: boolean;
   hasAliases: boolean;
-  /** An event has left a window that ends at the moment of asking. */
-  hasLeft: boolean;
+  /**
+   * The last moment of asking, ms, for which all events are in their windows that were there at
+   * `between.from`: the first one leaves after it. Infinity: none leaves until AHEAD_MS after
+   * `between.to`.
+   */
+  unchangedUntil: number;
   /** An answer may be kept with this state. */
   isComparable: boolean;
 }
@@ -67,7 +77,7 @@ interface StateOptions {
   now: number;
   /** Whether to ask for an event without which the report counts nobody. */
   asksNeeded: boolean;
-  /** Two moments of asking, ms: whether an event has left the windows between them. */
+  /** Two moments of asking, ms: whether an event leaves a window between them, or soon after. */
   between: { from: number; to: number } | undefined;
 }
 
@@ -85,9 +95,18 @@ export function compileState({
   const oneOf = (names: readonly string[] | undefined): string =>
     names === undefined ? '' : ` AND event IN ${params.bind('Array(String)', [...new Set(names)])}`;
   const range = `${sinceSql(reads.from, params)} AND ${untilSql(reads.to, params)}`;
+  const inRange = `partition_id BETWEEN ${from} AND ${to}`;
+  // each branch of the statement costs a millisecond: windows share one
+  const leaving = (between ? (reads.windows ?? []) : []).map(({ days, events }) => {
+    const { from: since, to: until } = between ?? { from: 0, to: 0 };
+    const when = `${sinceSql(since - days * DAY, params)} AND ${beforeSql(until + AHEAD_MS - days * DAY, params)}${oneOf(events)}`;
+    return { when, last: `toUnixTimestamp64Milli(timestamp) + ${days * DAY}` };
+  });
   const rows = [
     TABLES,
-    `SELECT 'part', name, '' FROM system.parts WHERE ${OWN} AND table = 'events' AND active AND partition_id BETWEEN ${from} AND ${to}`,
+    reads.profiles
+      ? `SELECT if(table = 'events', 'part', 'profiles'), name, '' FROM system.parts WHERE ${OWN} AND table IN ('events', 'profiles') AND active AND (table = 'profiles' OR ${inRange})`
+      : `SELECT 'part', name, '' FROM system.parts WHERE ${OWN} AND table = 'events' AND active AND ${inRange}`,
     `SELECT 'identities', toString(count()), toString((max(version), groupBitXor(sipHash64(name, canonical, version)))) FROM identities_flat FINAL WHERE ${account}`,
     `SELECT 'mutation', toString(countIf(NOT is_done)), toString(max(toUInt64OrZero(extract(mutation_id, '[0-9]+')))) FROM system.mutations WHERE ${OWN} AND table = 'events'`,
     ...(asksNeeded && reads.needed !== undefined
@@ -95,23 +114,16 @@ export function compileState({
           `SELECT 'needed', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.needed)} AND ${range} LIMIT 1)`,
         ]
       : []),
-    ...(reads.profiles
-      ? [
-          `SELECT 'profiles', '', toString(arraySort(groupArray(name))) FROM system.parts WHERE ${OWN} AND table = 'profiles' AND active`,
-        ]
-      : []),
     ...(reads.from < now - (EXPIRING_DAYS - 1) * DAY
       ? [
           `SELECT 'expiring', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.events)} AND toDate(timestamp) <= toDate(now64(3, 'UTC') - INTERVAL ${EXPIRING_DAYS} DAY) LIMIT 1)`,
         ]
       : []),
-    ...(reads.windows ?? []).flatMap(({ days, events }) => {
-      if (!between || between.from === between.to) return [];
-      const left = `${sinceSql(between.from - days * DAY, params)} AND ${beforeSql(between.to - days * DAY, params)}`;
-      return [
-        `SELECT 'left', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(events)} AND ${left} LIMIT 1)`,
-      ];
-    }),
+    ...(leaving.length > 0
+      ? [
+          `SELECT 'leaving', toString(count()), toString(min(arrayMin([${leaving.map(({ when, last }) => `if(${when}, ${last}, toInt64(${Number.MAX_SAFE_INTEGER}))`).join()}]))) FROM events WHERE ${account} AND (${leaving.map(({ when }) => `(${when})`).join(' OR ')})`,
+        ]
+      : []),
   ];
   return { sql: `${rows.join(' UNION ALL ')} SETTINGS max_threads = 1`, params: params.values() };
 }
@@ -137,20 +149,22 @@ export function readState(rows: readonly StateRow[]): ReadState {
   const of = (kind: StateRow['kind']): StateRow[] => rows.filter((row) => row.kind === kind);
   const [identities] = of('identities');
   const [mutation] = of('mutation');
+  const [leaving] = of('leaving');
   const tables = tablesIn(rows);
-  const parts = of('part').map(({ name }) => name);
+  const namesOf = (kind: StateRow['kind']) => of(kind).map(({ name }) => name);
+  const parts = namesOf('part');
   const hasNeeded = of('needed')[0]?.name !== '0';
   return {
     state: {
       tables: tables ?? '',
       parts,
-      profiles: of('profiles')[0]?.detail ?? '',
+      profiles: namesOf('profiles').sort().join(),
       identities: `${identities?.name ?? ''} ${identities?.detail ?? ''}`,
       mutation: mutation?.detail ?? '',
     },
     hasNeeded,
     hasAliases: identities?.name !== '0',
-    hasLeft: of('left').some(({ name }) => name !== '0'),
+    unchangedUntil: leaving && leaving.name !== '0' ? Number(leaving.detail) : Infinity,
     isComparable:
       tables !== undefined &&
       mutation?.name === '0' &&

@@ -15,6 +15,8 @@ export interface KeptAnswer {
   counts: PartCounts;
   /** The last moment of asking, ms, for which the rows hold; 0 where the statement has none. */
   asOf: number;
+  /** Later moments of asking for which they hold, too, while nothing changes but time: the last. */
+  holdsUntil: number;
 }
 
 export interface KeptLimits {

@@ -204,7 +204,10 @@ it(
     const name = fc.constantFrom('u', 'v', 'w', 'x');
     const account = fc.constantFrom(MINE, MINE, OTHERS);
     const drawn = fc.oneof(
-      fc.tuple(account, name, name).map((it) => () => alias(...it)),
+      {
+        weight: 3,
+        arbitrary: fc.tuple(account, name, name).map((it) => () => alias(...it)),
+      },
       fc.tuple(account, name).map(
         ([id, one]) =>
           () =>
