@@ -14,6 +14,7 @@ import {
   compilePartCounts,
   compileState,
   compileTables,
+  NONE_EXPIRES_MS,
   readState,
   tablesIn,
   type ReadState,
@@ -71,13 +72,19 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
   const stateOf = async (
     query: CachedQuery,
     {
-      asksNeeded,
+      asksNeeded = false,
+      asksExpiring = false,
       between,
-    }: { asksNeeded: boolean; between?: { from: number; to: number } | undefined },
+    }: {
+      asksNeeded?: boolean;
+      asksExpiring?: boolean;
+      between?: { from: number; to: number } | undefined;
+    } = {},
   ): Promise<ReadState | undefined> => {
     const { accountId, reads, signal } = query;
     try {
-      const compiled = compileState({ accountId, reads, now: now(), asksNeeded, between });
+      const asks = { now: now(), asksNeeded, asksExpiring, between };
+      const compiled = compileState({ accountId, reads, ...asks });
       return readState(await readFew(compiled, { accountId, signal }));
     } catch (error) {
       signal.throwIfAborted();
@@ -124,7 +131,7 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
   ): Promise<PartCounts | undefined> => {
     const counts = await countsOf(query, parts);
     if (!counts || counts.size === 0) return counts;
-    const live = new Set((await stateOf(query, { asksNeeded: false }))?.state.parts);
+    const live = new Set((await stateOf(query))?.state.parts);
     return new Map([...counts].filter(([part]) => live.has(part)));
   };
 
@@ -143,7 +150,10 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
         : undefined;
     // a state is only comparable with one of the same reads
     const query = { ...asked, reads: earlier?.reads ?? asked.reads };
-    const found = await stateOf(query, { asksNeeded: !earlier, between });
+    const askedAt = now();
+    const known = (earlier?.noneExpiresUntil ?? 0) >= askedAt ? earlier : undefined;
+    const asksExpiring = known === undefined;
+    const found = await stateOf(query, { asksNeeded: !earlier, asksExpiring, between });
     if (found?.hasNeeded === false) {
       onKnown?.('empty');
       return { rows: [], rowsRead: 0 };
@@ -155,6 +165,7 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
     const { state, unchangedUntil } = found;
     const hasLeft = between !== undefined && unchangedUntil < between.to;
     const times = {
+      noneExpiresUntil: known?.noneExpiresUntil ?? askedAt + NONE_EXPIRES_MS,
       asOf: Math.max(asOf, earlier?.asOf ?? asOf),
       holdsUntil: between
         ? Math.min(unchangedUntil, between.to + AHEAD_MS)
@@ -164,14 +175,14 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
     const change = earlier && changeBetween(earlier.state, state);
     let counts: PartCounts = new Map();
     if (earlier && change?.kind === 'none' && !hasLeft) {
-      if (times.asOf !== earlier.asOf || times.holdsUntil !== earlier.holdsUntil)
+      if (asksExpiring || times.asOf !== earlier.asOf || times.holdsUntil !== earlier.holdsUntil)
         kept.set(key, { accountId, answer: { ...earlier, ...times } });
       onKnown?.('kept');
       return rowsOf(earlier);
     }
     if (earlier && change?.kind === 'parts') {
-      const known = change.gone.every((part) => earlier.counts.has(part));
-      const wanted = known ? change.added : partsOfChangedMonths(state.parts, change);
+      const areCounted = change.gone.every((part) => earlier.counts.has(part));
+      const wanted = areCounted ? change.added : partsOfChangedMonths(state.parts, change);
       const counted = await countsOfLive(query, wanted);
       counts = new Map([...earlier.counts, ...(counted ?? [])]);
       const isSame = !hasLeft && holdSameRows(change, counts);
@@ -192,6 +203,8 @@ export function cachedRows({ kept, readFew, log, now, onKnown }: Cache) {
         answer: {
           ...{ ranAt, rows: JSON.stringify(result.rows), rowsRead: result.rowsRead },
           ...{ reads, state, counts, asOf, holdsUntil: asOf },
+          // nobody has looked whether what has come since is about to expire
+          noneExpiresUntil: asksExpiring ? times.noneExpiresUntil : 0,
         },
       });
     return result;

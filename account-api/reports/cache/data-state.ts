@@ -14,6 +14,8 @@ const DAY = 86_400_000;
  * lasts.
  */
 const EXPIRING_DAYS = MAX_RETENTION_DAYS - 1;
+/** Where no event is about to expire, none expires for so long, ms: half of the day above. */
+export const NONE_EXPIRES_MS = DAY / 2;
 /**
  * So far ahead of the moment of asking events are looked for that leave a window, ms: until then
  * nobody has to look again.
@@ -77,6 +79,8 @@ interface StateOptions {
   now: number;
   /** Whether to ask for an event without which the report counts nobody. */
   asksNeeded: boolean;
+  /** Whether to ask for an event that may expire soon; true by default. */
+  asksExpiring?: boolean;
   /** Two moments of asking, ms: whether an event leaves a window between them, or soon after. */
   between: { from: number; to: number } | undefined;
 }
@@ -87,6 +91,7 @@ export function compileState({
   reads,
   now,
   asksNeeded,
+  asksExpiring = true,
   between,
 }: StateOptions): CompiledQuery {
   const params = new SqlParams();
@@ -114,7 +119,7 @@ export function compileState({
           `SELECT 'needed', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.needed)} AND ${range} LIMIT 1)`,
         ]
       : []),
-    ...(reads.from < now - (EXPIRING_DAYS - 1) * DAY
+    ...(asksExpiring && reads.from < now - (EXPIRING_DAYS - 1) * DAY
       ? [
           `SELECT 'expiring', toString(count()), '' FROM (SELECT 1 FROM events WHERE ${account}${oneOf(reads.events)} AND toDate(timestamp) <= toDate(now64(3, 'UTC') - INTERVAL ${EXPIRING_DAYS} DAY) LIMIT 1)`,
         ]
@@ -143,7 +148,7 @@ export function tablesIn(rows: readonly StateRow[]): string | undefined {
 /**
  * An answer is comparable when everything that changes it would be seen: the tables have UUIDs, the
  * parts are visible to this user of ClickHouse, no mutation runs, and no event of the report is
- * about to expire.
+ * about to expire, as far as that was asked.
  */
 export function readState(rows: readonly StateRow[]): ReadState {
   const of = (kind: StateRow['kind']): StateRow[] => rows.filter((row) => row.kind === kind);

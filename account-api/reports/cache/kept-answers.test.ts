@@ -7,7 +7,7 @@ const answer = (rows: string, ranAt = 0) => ({
   ranAt,
   rows,
   rowsRead: 1,
-  ...{ reads: READS, state: STATE, asOf: 0, holdsUntil: 0 },
+  ...{ reads: READS, state: STATE, asOf: 0, holdsUntil: 0, noneExpiresUntil: 0 },
   counts: new Map(),
 });
 const LIMITS: KeptLimits = { answer: 5000, perAccount: 10_000, total: 25_000, maxAgeMs: 1000 };

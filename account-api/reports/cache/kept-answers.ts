@@ -17,6 +17,8 @@ export interface KeptAnswer {
   asOf: number;
   /** Later moments of asking for which they hold, too, while nothing changes but time: the last. */
   holdsUntil: number;
+  /** Until then none of the rows' events expires, ms since the epoch; 0: not known. */
+  noneExpiresUntil: number;
 }
 
 export interface KeptLimits {

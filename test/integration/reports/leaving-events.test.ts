@@ -1,14 +1,19 @@
-/** Time alone takes events out of the windows of audiences: when a kept count looks for them. */
+/**
+ * Time alone takes events out of the windows of audiences, and out of the table after 400 days:
+ * when a kept answer looks for them.
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { audienceCounter } from '../../../account-api/audiences/count.ts';
 import { cachedRows } from '../../../account-api/reports/cache/cached-rows.ts';
 import { AHEAD_MS } from '../../../account-api/reports/cache/data-state.ts';
 import { KeptAnswers } from '../../../account-api/reports/cache/kept-answers.ts';
-import { readReport, type RowsOf } from '../../../account-api/reports/run.ts';
+import { parseRetention } from '../../../account-api/reports/retention/request.ts';
+import { readReport, reportsOver, type RowsOf } from '../../../account-api/reports/run.ts';
 import { mergesOf } from '../../../audiences/people-sql.ts';
 import { readAudience } from '../../../audiences/read.ts';
 import { readRows } from '../../../platform/clickhouse/rows.ts';
 import { createLog } from '../../../platform/log.ts';
+import { eventually } from '../../support/stack.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { storedEvent } from './arbitraries.ts';
 
@@ -120,3 +125,61 @@ it('of one person the event that leaves last decides', async () => {
   ])
     expect(await countAt(ms)).toMatchObject({ count });
 });
+
+it(
+  'of an event that comes late and is about to expire no answer is kept',
+  { timeout: 120_000 },
+  async () => {
+    const expiresAt = Date.now() + 8000;
+    const insert = (event: string, timestamp: number) =>
+      database.insert('events', [
+        {
+          ...eventColumns(storedEvent({ event, user_id: 'u', timestamp, received_at: timestamp })),
+          account_id: 1,
+        },
+      ]);
+    await database.client.command({ query: 'SYSTEM STOP TTL MERGES events' });
+    await insert('a', Date.now() - 30 * DAY);
+    const day = (ago: number) => new Date(Date.now() - ago * DAY).toISOString().slice(0, 10);
+    const parsed = parseRetention({
+      ...{ from: day(60), to: day(1), timezone: 'UTC', period: 'month', mode: 'first_time' },
+      ...{ start: { event: 'a' }, return: { event: 'b' } },
+    });
+    const request = parsed.ok ? parsed.request : fail();
+    let [looks, runs] = [0, 0];
+    const cached = cachedRows({
+      kept: new KeptAnswers({ answer: 1e6, perAccount: 1e6, total: 1e6, maxAgeMs: 1e9 }, Date.now),
+      readFew: ({ sql, params }, turn) => {
+        if (sql.includes('expiring')) looks++;
+        return readRows({ client: database.client, sql, params, signal: turn.signal });
+      },
+      ...{ log: createLog({ part: 'test', level: 'silent' }), now: Date.now },
+    });
+    const sizes = async (rowsOf: RowsOf) => {
+      const how = { accountId: 1, freshUntil: Date.now(), merges: 'none' as const };
+      const answer = await reportsOver(rowsOf).retention({ ...how, readsTraits: false, request });
+      return answer.cohorts.map(({ size }) => size);
+    };
+    const fresh = () => sizes((statement) => readReport(database.client, statement));
+    const ask = async () => {
+      const answer = await sizes(({ reads, ...statement }) =>
+        cached({ ...statement, reads: reads ?? fail() }, () => {
+          runs++;
+          return readReport(database.client, statement);
+        }),
+      );
+      expect(answer).toEqual(await fresh());
+      return { people: answer.reduce((sum, size) => sum + size, 0), runs, looks };
+    };
+    expect(await ask()).toEqual({ people: 1, runs: 1, looks: 1 });
+    expect(await ask()).toEqual({ people: 1, runs: 1, looks: 1 });
+    // the person's first event is now before the range
+    await insert('a', expiresAt - 400 * DAY);
+    expect(await ask()).toEqual({ people: 0, runs: 2, looks: 1 });
+    expect(await ask()).toEqual({ people: 0, runs: 3, looks: 2 });
+    await eventually({ ms: 60_000, every: 500, waitingFor: 'the event to expire' }, () =>
+      Promise.resolve(Date.now() > expiresAt + 1000 || undefined),
+    );
+    expect(await ask()).toMatchObject({ people: 1 });
+  },
+);
