@@ -31,10 +31,12 @@ export function compileAudience(audience: Audience, context: CompileContext): st
   const { params } = context;
   switch (audience.kind) {
     case 'all':
-    case 'any':
-      return audience.of
-        .map((one) => `(${compileAudience(one, context)})`)
-        .join(audience.kind === 'all' ? ' AND ' : ' OR ');
+    case 'any': {
+      const { together, others } = eventsTogether(audience);
+      const conditions = others.map((one) => compileAudience(one, context));
+      if (together.length > 0) conditions.push(togetherSql(together, audience.kind, context));
+      return conditions.map((one) => `(${one})`).join(audience.kind === 'all' ? ' AND ' : ' OR ');
+    }
     case 'not':
       return `NOT (${compileAudience(audience.of, context)})`;
     case 'trait':
@@ -82,19 +84,70 @@ export function compileCount(audience: Audience, context: CompileContext): strin
   return `${audienceNames(where, context)}SELECT count() AS count FROM people WHERE ${where}`;
 }
 
-function eventSql(
-  { event, times, withinDays, where }: EventCondition,
-  context: CompileContext,
-): string {
-  const { params, accountId, now } = context;
+/** Which events an event condition counts, but for its predicates on properties. */
+function eventRows({ event, withinDays }: EventCondition, context: CompileContext): string {
+  const { params, now } = context;
   const rows = [`event = ${params.text(event)}`];
   if (withinDays !== undefined) rows.push(sinceSql(now - withinDays * DAY, params));
+  return rows.join(' AND ');
+}
+
+function eventSql(condition: EventCondition, context: CompileContext): string {
+  const { params, accountId } = context;
+  const { times, where } = condition;
+  const rows = [eventRows(condition, context)];
   if (where.length > 0)
     rows.push(filtersSql(where, { params, accountId, person: personOf(context) }));
   return countedSql(
     { rows: rows.join(' AND '), value: 'toFloat64(count())', test: times },
     context,
   );
+}
+
+/** Whether people without such events are in. */
+function zeroPasses({ did, times }: EventCondition): boolean {
+  return matchesTest(times, { text: undefined, number: 0 }) === did;
+}
+
+/**
+ * Events that one subquery counts, with a group for each person who has any of them. Where all
+ * conditions must hold, one that people without events fail makes that enough; where any of them
+ * may, each must be so. Predicates on properties stay apart: their columns are read for the events
+ * of their name only.
+ */
+function eventsTogether({ kind, of }: Extract<Audience, { kind: 'all' | 'any' }>): {
+  together: readonly EventCondition[];
+  others: readonly Audience[];
+} {
+  const events = of.filter((one) => one.kind === 'event').filter(({ where }) => where.length === 0);
+  const failing = events.filter((one) => !zeroPasses(one));
+  const together = kind === 'all' && failing.length > 0 ? events : failing;
+  if (together.length < 2) return { together: [], others: of };
+  const known = new Set<Audience>(together);
+  return { together, others: of.filter((one) => !known.has(one)) };
+}
+
+function togetherSql(
+  events: readonly EventCondition[],
+  kind: 'all' | 'any',
+  context: CompileContext,
+): string {
+  const { params } = context;
+  const each = events.map((one) => {
+    const rows = eventRows(one, context);
+    const value = `toFloat64(countIf(${rows}))`;
+    const test = testSql(one.times, { has: 'true', number: { has: 'true', value } }, params);
+    return { rows: `(${rows})`, test: `${one.did ? '' : 'NOT '}(${test})` };
+  });
+  const rows = each.map((one) => one.rows).join(' OR ');
+  const having = each.map((one) => one.test).join(kind === 'all' ? ' AND ' : ' OR ');
+  return `sipHash64(person) IN (${peopleOfRows(`(${rows})`, context)} HAVING ${having})`;
+}
+
+/** SELECT of the people who have such events, by their hash. */
+function peopleOfRows(rows: string, { accountId, merges, params }: CompileContext): string {
+  const { source, person } = peopleSql({ merges, accountId, params }, MERGED);
+  return `SELECT ${person} AS _who FROM ${source} WHERE account_id = ${params.whole(accountId)} AND ${KEPT_EVENTS} AND ${rows} AND NOT is_bot GROUP BY _who`;
 }
 
 interface Counted {
@@ -110,14 +163,11 @@ interface Counted {
  * where zero passes, the people who fail are excluded.
  */
 function countedSql({ rows, value, test }: Counted, context: CompileContext): string {
-  const { accountId, merges, params } = context;
-  const { source, person } = peopleSql({ merges, accountId, params }, MERGED);
-  const zeroPasses = matchesTest(test, { text: undefined, number: 0 });
-  const having = testSql(test, { has: 'true', number: { has: 'true', value } }, params);
+  const isZeroIn = matchesTest(test, { text: undefined, number: 0 });
+  const having = testSql(test, { has: 'true', number: { has: 'true', value } }, context.params);
   const isOnce = test.op === 'gte' && test.number === 1 && value === 'toFloat64(count())';
-  const filter = isOnce ? '' : ` HAVING ${zeroPasses ? `NOT (${having})` : having}`;
-  const people = `SELECT ${person} AS _who FROM ${source} WHERE account_id = ${params.whole(accountId)} AND ${KEPT_EVENTS} AND ${rows} AND NOT is_bot GROUP BY _who${filter}`;
-  return `sipHash64(person) ${zeroPasses ? 'NOT IN' : 'IN'} (${people})`;
+  const filter = isOnce ? '' : ` HAVING ${isZeroIn ? `NOT (${having})` : having}`;
+  return `sipHash64(person) ${isZeroIn ? 'NOT IN' : 'IN'} (${peopleOfRows(rows, context)}${filter})`;
 }
 
 function personOf({ merges, accountId, params }: CompileContext): string {

@@ -61,7 +61,8 @@ const metric = fc
   .chain((name) =>
     test(METRICS[name].operators, 'number').map((one) => ({ engagement: name, ...one })),
   );
-const eventCondition = fc.record({
+/** A condition on events of one name, as a client sends it. */
+export const eventCondition = fc.record({
   event: fc.constantFrom('a', 'b', 'order_completed', 'never'),
   did: fc.constantFrom(true, false, undefined),
   times: fc.option(test(TIMES_OPERATORS, 'number'), { nil: undefined }),
