@@ -22,7 +22,7 @@ export const MAX_THOUSANDTHS = 10n ** 38n - 1n;
  * third are rounded half away from zero. NaN and infinities count as 0.
  */
 export function toThousandths(amount: number): bigint {
-  if (!Number.isFinite(amount)) return 0n;
+  if (amount === 0 || !Number.isFinite(amount)) return 0n;
   if (Number.isSafeInteger(amount)) return BigInt(amount) * 1000n;
   const text = numberText(Math.abs(amount));
   const [whole = '0', decimals = ''] = text.split('.');

@@ -29,13 +29,14 @@ const LIMITS = {
   offset: 2 ** 44,
   index: 2 ** 16,
 };
+const FIELDS = Object.keys(LIMITS) as (keyof WriteOrder)[];
 
 /** Writes the 16 bytes of a UInt128, little endian. Throws RangeError when a field does not fit. */
 export function encodeWriteOrder(bytes: Buffer, at: number, order: WriteOrder): void {
   const { receivedAt, epoch, partition, offset, index } = order;
-  for (const [field, limit] of Object.entries(LIMITS)) {
-    const value = order[field as keyof WriteOrder];
-    if (!(value >= 0 && value < limit))
+  for (const field of FIELDS) {
+    const value = order[field];
+    if (!(value >= 0 && value < LIMITS[field]))
       throw new RangeError(`${field} ${value} does not fit into a write order`);
   }
   // from low to high: index 16, offset 44, partition 16, epoch 8, received_at 44

@@ -1,5 +1,5 @@
-import { packProfile, unpackProfile, type PackedProfile } from './profile-row.ts';
-import type { Profile } from './profile.ts';
+import { packProfile, unpackProfile } from './profile-row.ts';
+import type { PackedProfile, Profile } from './profile.ts';
 
 /**
  * Memory of a cached profile without its texts: two strings and an entry of a map. Measured with
@@ -68,8 +68,8 @@ export class ProfileCache {
   }
 
   /** @param key `profileKey` of the profile */
-  set(key: string, profile: Profile): void {
-    const packed = packProfile(profile);
+  set(key: string, profile: Profile | PackedProfile): void {
+    const packed = typeof profile === 'string' ? profile : packProfile(profile);
     this.#old.delete(key);
     if (packed.length > MAX_PACKED_BYTES) this.#young.delete(key);
     else this.#keep(key, packed);

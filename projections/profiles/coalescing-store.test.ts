@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { coalescingStore } from './coalescing-store.ts';
-import { profileKey, type Profile } from './profile.ts';
+import { profileKey, type PackedProfile, type Profile } from './profile.ts';
 import { ProfilesTooLarge, type ProfileId, type ProfileStore } from './store.ts';
 
 interface Load {
@@ -13,7 +13,7 @@ interface Load {
 /** A store whose requests wait until the test responds. */
 function manualStore() {
   const loads: Load[] = [];
-  const saves: { profiles: readonly Profile[]; respond(): void }[] = [];
+  const saves: { profiles: readonly (Profile | PackedProfile)[]; respond(): void }[] = [];
   const inner: ProfileStore = {
     load: (ids, signal) =>
       new Promise((respond, fail) => loads.push({ ids, signal, respond, fail })),

@@ -1,4 +1,4 @@
-import type { Profile } from './profile.ts';
+import type { PackedProfile, Profile } from './profile.ts';
 import { ProfilesTooLarge, type ProfileId, type ProfileStore } from './store.ts';
 
 /** Maximum items of a combined request, which bounds its response. One caller may exceed it. */
@@ -99,7 +99,7 @@ export function coalescingStore(store: ProfileStore): ProfileStore {
   const loads = new RequestCoalescer<ProfileId, ReadonlyMap<string, Profile>>((ids, signal) =>
     store.load(ids, signal),
   );
-  const saves = new RequestCoalescer<Profile, void>((profiles, signal) =>
+  const saves = new RequestCoalescer<Profile | PackedProfile, void>((profiles, signal) =>
     store.save(profiles, signal),
   );
   return {

@@ -73,9 +73,9 @@ function applyWrites(
   event: ProfileEvent,
   { limits, onDropped }: EvolveOptions & { limits: TraitLimits },
 ): PackedWrites {
+  if (isEmpty(event.profile) && isEmpty(event.traits)) return before;
   const columns = Object.keys(event.profile);
   const traits = Object.keys(event.traits);
-  if (columns.length === 0 && traits.length === 0) return before;
   const {
     _epoch: epoch,
     _partition: partition,
@@ -109,4 +109,8 @@ function applyWrites(
     after.set(key, { text, number, order });
   }
   return packWrites(after);
+}
+
+function isEmpty(map: Readonly<Record<string, string>>): boolean {
+  return Object.keys(map).length === 0;
 }

@@ -21,10 +21,13 @@ export interface EventsByPerson {
 export function groupByPerson(events: readonly ProfileEvent[]): EventsByPerson {
   const people: PersonRef[] = [];
   const byAccount = new Map<number, Map<string, number>>();
+  let [accountId, known] = [-1, new Map<string, number>()];
   const personOf = events.map((event) => {
-    const accountId = event.account_id;
-    let known = byAccount.get(accountId);
-    if (!known) byAccount.set(accountId, (known = new Map<string, number>()));
+    if (event.account_id !== accountId) {
+      accountId = event.account_id;
+      known = byAccount.get(accountId) ?? new Map<string, number>();
+      byAccount.set(accountId, known);
+    }
     const distinctId = distinctIdOf(event);
     let at = known.get(distinctId);
     if (at === undefined) {
@@ -60,8 +63,9 @@ export function fold(
   const onDropped = () => {
     droppedTraits++;
   };
-  for (const [at, event] of events.entries()) {
-    const person = personOf[at] ?? -1;
+  let at = 0;
+  for (const event of events) {
+    const person = personOf[at++] ?? -1;
     const before = after[person];
     try {
       if (isFoldedIn(before, event)) skipped++;
@@ -73,11 +77,11 @@ export function fold(
   }
   const changed: Profile[] = [];
   const keys: string[] = [];
-  for (const [person, { key }] of people.entries()) {
+  people.forEach(({ key }, person) => {
     const profile = after[person];
-    if (profile === undefined || profile === profiles[person]) continue;
+    if (profile === undefined || profile === profiles[person]) return;
     changed.push(profile);
     keys.push(key);
-  }
+  });
   return { changed, keys, skipped, misplaced, droppedTraits };
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryEvents } from './testing/arbitrary-events.ts';
 import { fold, groupByPerson } from './fold.ts';
-import { readProfile, writeProfile } from './profile-row.ts';
+import { packProfile, readProfile, unpackProfile, writeProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import {
   compareWriteOrder,
@@ -55,6 +55,15 @@ describe('rows of profiles', () => {
         const reader = new RowBinaryReader(writer.finish());
         expect(profiles.map(() => readProfile(reader))).toEqual(profiles);
         expect(reader.isAtEnd).toBe(true);
+      }),
+    );
+  });
+
+  it('are unpacked as they were packed', () => {
+    fc.assert(
+      fc.property(arbitraryEvents({ maxLength: 30 }), (events) => {
+        for (const profile of fold(groupByPerson(events), []).changed)
+          expect(unpackProfile(packProfile(profile))).toEqual(profile);
       }),
     );
   });

@@ -1,4 +1,6 @@
-import type { Profile } from './profile.ts';
+import { NO_ACCRUAL, type Accrual } from '../../events/accrual.ts';
+import { LastText } from '../../schemas/last-text.ts';
+import type { PackedProfile, Profile } from './profile.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { skipWrites, WRITE_COLUMNS } from './writes.ts';
 
@@ -19,7 +21,8 @@ export const COLUMNS: readonly string[] = [
 ];
 
 /** Writes one row of `profiles` in RowBinary. */
-export function writeProfile(out: RowBinaryWriter, { last, accrual, ...profile }: Profile): void {
+export function writeProfile(out: RowBinaryWriter, profile: Profile): void {
+  const { last, accrual } = profile;
   out.int64(profile.accountId);
   out.string(profile.distinctId);
   out.string(profile.userId);
@@ -38,12 +41,15 @@ export function writeProfile(out: RowBinaryWriter, { last, accrual, ...profile }
   out.latin1(profile.writes);
 }
 
+/** A distinct id and the user_id beside it are mostly the same. */
+const distinctId = new LastText();
+
 /** Reads one row with the columns COLUMNS. */
 export function readProfile(row: RowBinaryReader): Profile {
   return {
     accountId: row.int64(),
-    distinctId: row.string(),
-    userId: row.string(),
+    distinctId: row.string(distinctId),
+    userId: row.string(distinctId),
     anonymousId: row.string(),
     last: {
       epoch: row.uint16(),
@@ -54,21 +60,20 @@ export function readProfile(row: RowBinaryReader): Profile {
     eventCount: row.int64(),
     firstSeen: row.int64(),
     lastSeen: row.int64(),
-    accrual: {
-      totalRevenue: row.int128(),
-      orderCount: row.int64(),
-      lastOrderAt: row.uint8() === 1 ? undefined : row.int64(),
-    },
+    accrual: readAccrual(row),
     writes: skipWrites(row),
   };
 }
 
-/**
- * A row as a string of one character per byte: the form of a cached profile. It is one object
- * without references, so a million of them cost the garbage collector a fraction of what a million
- * profiles do (docs/performance.md).
- */
-export type PackedProfile = string;
+function readAccrual(row: RowBinaryReader): Accrual {
+  const totalRevenue = row.int128();
+  const orderCount = row.int64();
+  const lastOrderAt = row.uint8() === 1 ? undefined : row.int64();
+  // Most people have ordered nothing: they share one.
+  return totalRevenue === 0n && orderCount === 0 && lastOrderAt === undefined
+    ? NO_ACCRUAL
+    : { totalRevenue, orderCount, lastOrderAt };
+}
 
 const scratch = new RowBinaryWriter();
 

@@ -1,10 +1,14 @@
+import type { LastText } from '../../schemas/last-text.ts';
+
 /** Writes RowBinary values, growing as needed; types are those of the columns. */
 export class RowBinaryWriter {
   #bytes: Buffer;
+  #view: DataView;
   #end = 0;
 
   constructor(capacity = 64 * 1024) {
     this.#bytes = Buffer.allocUnsafe(capacity);
+    this.#view = viewOf(this.#bytes);
   }
 
   /** Bytes written so far. */
@@ -28,41 +32,42 @@ export class RowBinaryWriter {
 
   uint8(value: number): void {
     const at = this.#reserve(1);
-    this.#bytes.writeUInt8(value, at);
+    this.#bytes[at] = value;
   }
 
   uint16(value: number): void {
     const at = this.#reserve(2);
-    this.#bytes.writeUInt16LE(value, at);
+    this.#view.setUint16(at, value, true);
   }
 
   uint32(value: number): void {
     const at = this.#reserve(4);
-    this.#bytes.writeUInt32LE(value, at);
+    this.#view.setUint32(at, value, true);
   }
 
   /** A whole number from -2^53 to 2^53 as Int64, and as UInt64 when it is not negative. */
   int64(value: number): void {
     const at = this.#reserve(8);
-    // A shift takes the lowest 32 bits of any whole number; a remainder costs ten times as much.
-    this.#bytes.writeUInt32LE(value >>> 0, at);
-    this.#bytes.writeInt32LE(Math.floor(value / TWO_32), at + 4);
+    // Both take the lowest 32 bits of a whole number; a remainder costs ten times as much.
+    this.#view.setUint32(at, value, true);
+    this.#view.setInt32(at + 4, Math.floor(value / TWO_32), true);
   }
 
   /** Int128: also Decimal(38, n) as its whole number of smallest parts. */
   int128(value: bigint): void {
     const at = this.#reserve(16);
     if (value === 0n) {
-      this.#bytes.fill(0, at, at + 16);
+      this.#view.setFloat64(at, 0);
+      this.#view.setFloat64(at + 8, 0);
       return;
     }
-    this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value), at);
-    this.#bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), at + 8);
+    this.#view.setBigUint64(at, BigInt.asUintN(64, value), true);
+    this.#view.setBigInt64(at + 8, BigInt.asIntN(64, value >> 64n), true);
   }
 
   float64(value: number): void {
     const at = this.#reserve(8);
-    this.#bytes.writeDoubleLE(value, at);
+    this.#view.setFloat64(at, value, true);
   }
 
   /** An unsigned LEB128: the length of a string or map. */
@@ -76,6 +81,7 @@ export class RowBinaryWriter {
     if (value.length < 43) {
       // At most 127 bytes, so the length is one byte.
       const at = this.#reserve(1 + 3 * value.length);
+      if (this.#ascii(value, at)) return;
       const written = this.#bytes.write(value, at + 1, 'utf8');
       this.#bytes[at] = written;
       this.#end = at + 1 + written;
@@ -85,6 +91,20 @@ export class RowBinaryWriter {
     this.varint(size);
     const at = this.#reserve(size);
     this.#bytes.write(value, at, 'utf8');
+  }
+
+  /** Returns false when the text is not ASCII. Cheaper than a call into the native encoder. */
+  #ascii(value: string, at: number): boolean {
+    const bytes = this.#bytes;
+    let end = at;
+    bytes[end++] = value.length;
+    for (let unit = 0; unit < value.length; unit++) {
+      const code = value.charCodeAt(unit);
+      if (code > 0x7f) return false;
+      bytes[end++] = code;
+    }
+    this.#end = end;
+    return true;
   }
 
   /** Bytes in a string of one character per byte. */
@@ -107,9 +127,14 @@ export class RowBinaryWriter {
       const grown = Buffer.allocUnsafe(2 * this.#end);
       this.#bytes.copy(grown, 0, 0, at);
       this.#bytes = grown;
+      this.#view = viewOf(grown);
     }
     return at;
   }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
 }
 
 /** Reads RowBinary of ClickHouse. Reading past the end throws RangeError. */
@@ -151,6 +176,10 @@ export class RowBinaryReader {
   }
 
   int128(): bigint {
+    if (this.isZero(16)) {
+      this.#at += 16;
+      return 0n;
+    }
     const at = this.#skip(16);
     const [low, high] = [this.#bytes.readBigUInt64LE(at), this.#bytes.readBigInt64LE(at + 8)];
     return high === 0n ? low : low + (high << 64n);
@@ -169,11 +198,22 @@ export class RowBinaryReader {
     }
   }
 
-  string(): string {
+  /** @param last of the reader's caller: the same text again is the same string */
+  string(last?: LastText): string {
     const size = this.varint();
     if (size === 0) return '';
     const at = this.#skip(size);
-    return this.#bytes.toString('utf8', at, at + size);
+    return last
+      ? last.text(this.#bytes, at, at + size)
+      : this.#bytes.toString('utf8', at, at + size);
+  }
+
+  /** Whether the next bytes are there and all of them 0. */
+  isZero(size: number): boolean {
+    const end = this.#at + size;
+    if (end > this.#end) return false;
+    for (let at = this.#at; at < end; at++) if (this.#bytes[at] !== 0) return false;
+    return true;
   }
 
   /** Skips bytes. */

@@ -46,3 +46,16 @@ it('The list of parts is read again after 10 s, once for concurrent loads, and k
   seen.isDown = false;
   expect(await parts.forPeople(10, signal)).toEqual(['p4', 'p3']);
 });
+
+it('The keys of all parts are read when each has at most 64 rows for each wanted person', async () => {
+  const { parts } = given(6400, 6401, 10);
+  expect(await parts.areAll(101, signal)).toBe(true);
+  expect(await parts.areAll(100, signal)).toBe(false);
+});
+
+it('The keys of all parts are not read when the list of parts is not known', async () => {
+  const { parts, seen } = given(10);
+  seen.isDown = true;
+  expect(await parts.areAll(1000, signal)).toBe(false);
+  expect(await given().parts.areAll(1000, signal)).toBe(false);
+});

@@ -12,6 +12,11 @@ const KEPT_MS = 10_000;
  * wanted person (docs/performance.md, Loads among many people).
  */
 const ROWS_PER_PERSON = 400;
+/**
+ * Of a part with at most so many rows for each wanted person the index selects most granules, which
+ * hold 16 rows: reading all of its keys costs less (docs/performance.md, Loads of many people).
+ */
+const DENSE_ROWS_PER_PERSON = 64;
 /** A part with a larger share of all rows holds many of the wanted people: its index is asked. */
 const LARGE_SHARE = 1 / 8;
 /** For fewer parts a second reading of the table costs more than it saves. */
@@ -33,17 +38,32 @@ export class SmallParts {
   }
 
   /**
+   * Whether a load of so many people costs less when it reads the keys of all parts. By the list
+   * that forPeople uses. Never rejects.
+   */
+  async areAll(people: number, signal: AbortSignal): Promise<boolean> {
+    const most = people * DENSE_ROWS_PER_PERSON;
+    const parts = await this.#list(signal);
+    // Without a list the table may be of any size.
+    return parts.length > 0 && parts.every(({ rows }) => rows <= most);
+  }
+
+  /**
    * Their names for a load of so many people, as they were at most 10 s ago, or earlier where the
    * list cannot be read: a user of ClickHouse may lack the right. Never rejects.
    */
   async forPeople(people: number, signal: AbortSignal): Promise<string[]> {
+    const names = smallParts(await this.#list(signal), people).map(({ name }) => name);
+    return names.length < FEWEST ? [] : names;
+  }
+
+  async #list(signal: AbortSignal): Promise<readonly Part[]> {
     if (performance.now() >= this.#readAt + KEPT_MS) {
       // Of concurrent loads one reads the list.
       this.#readAt = performance.now();
       this.#parts = await this.#read(signal).catch(() => this.#parts);
     }
-    const names = smallParts(this.#parts, people).map(({ name }) => name);
-    return names.length < FEWEST ? [] : names;
+    return this.#parts;
   }
 
   async #read(signal: AbortSignal): Promise<Part[]> {

@@ -5,6 +5,7 @@ import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
 import { fold, groupByPerson } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
+import { packProfile } from './profile-row.ts';
 import type { ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
 import { ProfilesTooLarge, type ProfileStore } from './store.ts';
@@ -46,7 +47,7 @@ export function foldTask(deps: FoldDeps): PartitionTask {
           await foldIn(deps, pending);
           pending = [];
         }
-        pending = pending.length === 0 ? events : pending.concat(events);
+        for (const event of events) pending.push(event);
       }
       await foldIn(deps, pending);
       return offsetAfter(messages);
@@ -108,18 +109,20 @@ export async function foldIn(
     );
   }
   const foldedAt = performance.now();
-  if (changed.length > 0)
+  // Of one encoding: what is inserted, and what the cache keeps.
+  const packed = changed.map(packProfile);
+  if (packed.length > 0)
     await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },
-      () => store.save(changed, signal),
+      () => store.save(packed, signal),
     );
   signal.throwIfAborted();
-  for (const [at, profile] of changed.entries()) cache.set(keys[at] ?? '', profile);
+  for (const [at, row] of packed.entries()) cache.set(keys[at] ?? '', row);
   deps.metrics.folded({
     events: events.length - skipped - misplaced.length,
     skipped,
     loaded: uncached.length,
-    saved: changed.length,
+    saved: packed.length,
     droppedTraits,
     loadMs: loadedAt - started,
     foldMs: foldedAt - loadedAt,

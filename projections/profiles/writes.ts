@@ -56,6 +56,7 @@ export function packWrites(writes: ReadonlyMap<string, Write>): PackedWrites {
 
 /** Inverse of packWrites; the caller may change the map. */
 export function unpackWrites(packed: PackedWrites): Map<string, Write> {
+  if (packed === NO_WRITES) return new Map();
   const row = new RowBinaryReader(Buffer.from(packed, 'latin1'));
   const texts = new Map<string, string>();
   for (const column of PROFILE_COLUMNS) texts.set(column, row.string());
@@ -77,6 +78,10 @@ export function unpackWrites(packed: PackedWrites): Map<string, Write> {
 /** Reads the packed writes of a row without decoding them. */
 export function skipWrites(row: RowBinaryReader): PackedWrites {
   const from = row.position;
+  if (row.isZero(NO_WRITES.length)) {
+    row.skip(NO_WRITES.length);
+    return NO_WRITES;
+  }
   for (let left: number = PROFILE_COLUMNS.length; left > 0; left--) row.skip(row.varint());
   for (let left = 2 * row.varint(); left > 0; left--) row.skip(row.varint());
   for (const size of [NUMBER_BYTES, ORDER_BYTES]) {

@@ -2,6 +2,7 @@ import type { ConsumedMessage } from '../../../platform/kafka/consumer-types.ts'
 import { eventRowCodec, rowBatchCodec } from '../../../schemas/codec.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import type { ProfileMetrics } from '../metrics.ts';
+import { unpackProfile } from '../profile-row.ts';
 import { profileKey, type Profile, type ProfileEvent } from '../profile.ts';
 import { ProfilesTooLarge, type ProfileStore } from '../store.ts';
 import { described } from './described.ts';
@@ -48,7 +49,8 @@ export class SimulatedProfiles {
         ids.length > Math.max(1, maxLoad)
           ? Promise.reject(new ProfilesTooLarge('too large'))
           : Promise.resolve(new Map(this.states)),
-      save: (profiles) => {
+      save: (saved) => {
+        const profiles = saved.map((one) => (typeof one === 'string' ? unpackProfile(one) : one));
         const fate = fateOf();
         if (fate === 'stored') {
           this.insert(profiles);
