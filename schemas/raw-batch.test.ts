@@ -75,6 +75,23 @@ describe('a batch of raw records', () => {
     );
   });
 
+  it('is refused when it has more items than positions can number', () => {
+    const value = Buffer.of(1);
+    const most = encodeRawBatch([{ items: 65_536, value }]);
+    expect(recordsInBatch(most)?.map(({ items }) => items)).toEqual([65_536]);
+    for (const batch of [
+      encodeRawBatch([{ items: 65_537, value }]),
+      encodeRawBatch([{ items: 2 ** 40, value }]),
+      encodeRawBatch([{ items: 1, value }], 65_536),
+      encodeRawBatch([
+        { items: 65_536, value },
+        { items: 1, value },
+      ]),
+      rawBatchCodec.encode({ first_index: -1, records: [{ items: 1, value }] }),
+    ])
+      expect(() => recordsInBatch(batch)).toThrow(UnreadableRecord);
+  });
+
   it('leaves every other value as it is', () => {
     const value = Buffer.from('a raw record of its own');
     expect(rawValuesIn(value)).toEqual([value]);

@@ -16,6 +16,8 @@ export interface RecordInBatch extends RawBatchEntry {
 
 /** A record of a batch has two fields of at least a byte. */
 const MIN_RECORD_BYTES = 2;
+/** The index of a position has 16 bits (events/write-order.ts). */
+const MAX_ITEMS = 2 ** 16;
 
 const header = singleObjectHeader(rawBatchCodec.type);
 
@@ -116,6 +118,8 @@ function readBatch(bytes: Buffer): RecordInBatch[] {
       const length = next();
       if (length < 0 || items < 0 || length > bytes.length - at)
         throw new RangeError('they end too early');
+      if (firstIndex < 0 || firstIndex + items > MAX_ITEMS)
+        throw new RangeError('they say that they have more items than there are numbers');
       records.push({ firstIndex, items, value: bytes.subarray(at, at + length) });
       firstIndex += items;
       at += length;

@@ -3,7 +3,7 @@ import { isUnknownSchema, rawRecordCodec, UnreadableRecord } from '../../schemas
 import { RawReader, type RawFacts, type RawText } from '../../schemas/raw-reader.ts';
 import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import { firstIndexOf, type Failure, type SourceRecord } from './failure.ts';
+import { allItemsOf, type Failure, type SourceRecord } from './failure.ts';
 
 /** A record of events.raw with its parsed body. */
 export interface DecodedRecord {
@@ -114,7 +114,7 @@ function undecodable(
     state: 'undecodable',
     source,
     receivedAt: source.timestamp,
-    failure: { ...why, ...whole(source), events: 0, accountId: null, messageId: '' },
+    failure: { ...why, ...allItemsOf(source), events: 0, accountId: null, messageId: '' },
   };
 }
 
@@ -128,17 +128,7 @@ function invalidBody(
     state: 'undecodable',
     source,
     receivedAt,
-    failure: { ...why, ...whole(source), events: items.length, accountId, messageId },
-  };
-}
-
-/** All of a record: in a raw batch its items name it, because others have the same offset. */
-export function whole(source: SourceRecord): Pick<Failure, 'index' | 'indexes'> {
-  if (!source.inBatch) return { index: null };
-  const first = firstIndexOf(source);
-  return {
-    index: first,
-    indexes: Array.from({ length: source.inBatch.items }, (_, at) => first + at),
+    failure: { ...why, ...allItemsOf(source), events: items.length, accountId, messageId },
   };
 }
 

@@ -51,3 +51,10 @@ export interface SourceRecord {
 export function firstIndexOf({ inBatch }: Pick<SourceRecord, 'inBatch'>): number {
   return inBatch?.firstIndex ?? 0;
 }
+
+/** All items of a source: in a raw batch they name it, because others have the same offset. */
+export function allItemsOf({ inBatch }: SourceRecord): Pick<Failure, 'index' | 'indexes'> {
+  if (!inBatch) return { index: null };
+  const { firstIndex, items } = inBatch;
+  return { index: firstIndex, indexes: Array.from({ length: items }, (_, at) => firstIndex + at) };
+}

@@ -16,6 +16,7 @@ import {
   TIMEOUT,
   until,
   withPublisher,
+  type UnderTest,
 } from './testing/publisher-under-test.ts';
 
 /** First occurrences of a partition. */
@@ -310,13 +311,20 @@ describe('a record that is too large for Kafka', () => {
     await rm(folder, { recursive: true, maxRetries: 5 });
   });
 
-  it('is refused with 503 when the limit was lowered; the others are durable', async () => {
+  /** Kafka's limit is lowered while the publisher knows the former one. */
+  const withLoweredLimit = (work: (under: UnderTest, model: ModelLog) => Promise<void>) => {
     const model = new ModelLog();
-    await withPublisher(model, async (under) => {
-      const { publisher } = under;
-      await until(() => publisher.phase === 'direct');
+    return withPublisher(model, async (under) => {
+      await until(() => under.publisher.phase === 'direct');
       model.largest = 100;
       model.limit = 612;
+      await work(under, model);
+    });
+  };
+
+  it('is refused with 503 when the limit was lowered; the others are durable', () =>
+    withLoweredLimit(async (under, model) => {
+      const { publisher } = under;
       const large = record(1, { bytes: 200 });
       const others = [0, 2, 3].map((number) => record(number, { partition: 0 }));
       expect(await publishAll(publisher, [large, ...others])).toEqual([large]);
@@ -325,23 +333,17 @@ describe('a record that is too large for Kafka', () => {
         0, 2, 3,
       ]);
       expect(publisher.counters.setAside).toBe(0);
-    });
-  });
+    }));
 
-  it('is set aside when it was in a batch: Kafka does not say which record is too large', async () => {
-    const model = new ModelLog();
-    await withPublisher(model, async (under) => {
+  it('is set aside when it was in a batch: Kafka does not say which record is too large', () =>
+    withLoweredLimit(async (under, model) => {
       const { publisher } = under;
-      await until(() => publisher.phase === 'direct');
-      model.largest = 100;
-      model.limit = 612;
       const large = record(1, { bytes: 200 });
       expect(await publishAll(publisher, [record(3), large, record(5)])).toEqual([]);
       await complete(under);
       expect(firstOccurrences(model, 1)).toEqual([3, 5]);
       expect(publisher.counters.setAside).toBe(1);
-    });
-  });
+    }));
 
   it.each([
     ['Kafka says its limit', 612],

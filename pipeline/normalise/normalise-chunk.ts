@@ -7,13 +7,13 @@ import {
   type ItemDecision,
   type Outcome,
 } from '../../events/raw/decide.ts';
-import {
-  whole,
-  type DecodedRecord,
-  type DecodeResult,
-  type UndecodableRecord,
+import type {
+  DecodedRecord,
+  DecodeResult,
+  UndecodableRecord,
 } from '../../events/raw/decode-record.ts';
 import {
+  allItemsOf,
   firstIndexOf,
   type DeadReason,
   type Failure,
@@ -72,8 +72,8 @@ export function splitIntoChunks(batch: Chunk, maxEvents: number): Chunk[] {
   };
   for (const [at, result] of batch.records.entries()) {
     const items = result.state === 'decoded' ? result.record.items.length : 0;
-    const isLater = result.source.offset !== batch.records[at - 1]?.source.offset;
-    if (isLater && claim - firstClaim + items > maxEvents) endBefore(at);
+    const isOther = result.source.offset !== batch.records[at - 1]?.source.offset;
+    if (isOther && claim - firstClaim + items > maxEvents) endBefore(at);
     claim += items;
   }
   endBefore(batch.records.length);
@@ -203,7 +203,7 @@ function mergeFailures(
     if (first === undefined || some.length === 1) return some;
     const events = some.length;
     if (events === record.items.length)
-      return [{ ...first, ...whole(source), events, messageId: '' }];
+      return [{ ...first, ...allItemsOf(source), events, messageId: '' }];
     return [{ ...first, indexes: some.flatMap(({ index }) => index ?? []), events }];
   });
 }
