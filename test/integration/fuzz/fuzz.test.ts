@@ -62,27 +62,30 @@ async function restarts(): Promise<Record<string, number>> {
 }
 
 /**
- * How many rows are stored of each request, by its trace: rows name the place of their raw record,
- * and that names the trace.
+ * How many rows are stored of each request, by its trace: rows name the position of their item, and
+ * the raw record that has the item names the trace.
  */
 async function storedByTrace(
   raw: Awaited<ReturnType<typeof watchTopic>>,
 ): Promise<Map<string, number>> {
   const traces = new Map(
-    rawOf(await raw(), accountId).map(({ partition, offset, record }) => [
-      `${partition} ${offset}`,
-      record.trace,
-    ]),
+    rawOf(await raw(), accountId).flatMap(({ partition, offset, firstIndex, record }) =>
+      record.items.map((_, at): [string, string] => [
+        `${partition}/${offset}/${firstIndex + at}`,
+        record.trace,
+      ]),
+    ),
   );
-  const found = await rows<{ _partition: number; _offset: number; n: number }>(
+  const found = await rows<{ position: string }>(
     client,
-    'SELECT _partition, _offset, count() AS n FROM events WHERE account_id = {id:UInt64} GROUP BY _partition, _offset',
+    `SELECT concat(toString(_partition), '/', toString(_offset), '/', toString(_index)) AS position
+     FROM events WHERE account_id = {id:UInt64}`,
     { id: accountId },
   );
   const stored = new Map<string, number>();
-  for (const { _partition, _offset, n } of found) {
-    const trace = traces.get(`${_partition} ${_offset}`) ?? 'of nobody';
-    stored.set(trace, (stored.get(trace) ?? 0) + n);
+  for (const { position } of found) {
+    const trace = traces.get(position) ?? 'of nobody';
+    stored.set(trace, (stored.get(trace) ?? 0) + 1);
   }
   return stored;
 }

@@ -1,9 +1,13 @@
 import { ingestOutcomeCodec, rawRecordCodec } from '../../../schemas/codec.ts';
-import { rawValuesIn } from '../../../schemas/raw-batch.ts';
+import { recordsInBatch } from '../../../schemas/raw-batch.ts';
 import type { IngestOutcome, RawRecord } from '../../../schemas/records.ts';
 import { readTopic, topicEnds, type Message } from '../../support/read-topic.ts';
 
-export type StoredRaw = Omit<Message, 'value'> & { record: RawRecord };
+export type StoredRaw = Omit<Message, 'value'> & {
+  record: RawRecord;
+  /** Number of its first item in the raw batch that it is part of; 0 for a record of its own. */
+  firstIndex: number;
+};
 
 /** Resolves with a function that reads what was appended to a topic since, in log order. */
 export async function watchTopic(topic: string): Promise<() => Promise<Message[]>> {
@@ -15,7 +19,11 @@ export async function watchTopic(topic: string): Promise<() => Promise<Message[]
 export function rawOf(messages: readonly Message[], accountId: number): StoredRaw[] {
   return messages
     .flatMap(({ value, ...rest }) =>
-      rawValuesIn(value).map((one) => ({ ...rest, record: rawRecordCodec.decode(one) })),
+      (recordsInBatch(value) ?? [{ firstIndex: 0, value }]).map((one) => ({
+        ...rest,
+        record: rawRecordCodec.decode(one.value),
+        firstIndex: one.firstIndex,
+      })),
     )
     .filter(({ record }) => record.account_id === accountId);
 }
