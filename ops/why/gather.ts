@@ -30,6 +30,7 @@ import {
   findVerdicts,
   readPosition,
   RECENT,
+  RECENT_MS,
   searchRaw,
   SINCE,
 } from './log-search.ts';
@@ -38,7 +39,8 @@ import { canonicalIds, foldedPosition, storedRows } from './warehouse.ts';
 export interface Sources {
   operator: OperatorContext;
   database: Database;
-  redis: Redis;
+  /** Connects on first use. */
+  redis: () => Promise<Redis>;
   clickhouse: ClickHouseClient;
   reader: RangeReader;
   /** Connects on first use. */
@@ -57,8 +59,6 @@ const LOG_MS = 60_000;
 /** Resends are searched around the first occurrence, ms: SDKs retry within minutes. */
 const SEARCH_BEFORE_MS = 10 * 60_000;
 const SEARCH_AFTER_MS = 3_600_000;
-/** Searched part of the log without a claim, a row and --since, ms. */
-const RECENT_MS = 15 * 60_000;
 const GROUPS = CONSUMER_GROUPS.filter(({ topic }) => topic === TOPIC.normalised).map(
   ({ group }) => group,
 );
@@ -201,9 +201,11 @@ async function fetchClaim(
   { redis }: Sources,
   options: { messageId: string; accountId: number; dedupeTtl: number },
 ) {
-  await redis.connect();
   const id = claimId(claimScope(options.accountId, 'message'), options.messageId);
-  const [entry] = await new ClaimStore({ redis, dedupeTtl: options.dedupeTtl }).peek([id]);
+  const [entry] = await new ClaimStore({
+    redis: await redis(),
+    dedupeTtl: options.dedupeTtl,
+  }).peek([id]);
   return entry ?? undefined;
 }
 

@@ -23,7 +23,7 @@ interface LogSearch {
 
 /** Which items of raw records are searched. */
 export type Wanted =
-  | { messageId: string; accountId: number }
+  | { messageId: string; accountId: number | undefined }
   | { traces: readonly string[]; accountId: number | undefined };
 
 /**
@@ -39,6 +39,8 @@ export interface SearchBudget {
 export const BESIDE: SearchBudget = { records: 20_000, ms: 500 };
 /** Nothing is known about the event: the end of every partition. */
 export const RECENT: SearchBudget = { records: 100_000, ms: 1200 };
+/** Searched part of the log when the operator asks for no time, and no position is known, ms. */
+export const RECENT_MS = 15 * 60_000;
 /** The operator asked for a time. */
 export const SINCE: SearchBudget = { records: 2_000_000, ms: 45_000 };
 

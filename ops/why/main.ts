@@ -13,6 +13,7 @@ import { operatorContext } from '../operator-context.ts';
 import { gather, type Question, type Sources } from './gather.ts';
 import { isTrace } from '../../platform/http/trace.ts';
 import { explain } from './explain.ts';
+import { accountsText, findAccounts } from './find-accounts.ts';
 import type { Answer, Stage } from './findings.ts';
 import { followMessage } from './message/follow-message.ts';
 import { findTrace, traceJson, traceLines } from './trace.ts';
@@ -20,12 +21,36 @@ import { findTrace, traceJson, traceLines } from './trace.ts';
 /** How long the dead letters of a partition are indexed before the question is answered, ms. */
 const DEAD_LETTERS_MS = 300;
 
+/** What the command line asks for: an id or a trace. */
+interface Asked {
+  id: string | undefined;
+  trace: string | undefined;
+  accountId: number | undefined;
+  /** ms since the epoch */
+  since: number | undefined;
+  now: number;
+  json: boolean;
+}
+
 /**
  * `./ravand why`: follows one event through every service and shows where it is or where it ended,
  * or a message from the plan to the conversion. Works with what answers, and names the servers that
- * do not. With --trace it finds the events of a request.
+ * do not. Without --account it finds out whose the event is. With --trace it finds the events of a
+ * request.
  */
 export async function run(args: string[], context: CommandContext): Promise<number> {
+  const asked = readLine(args);
+  const { sources, close } = openSources(context);
+  try {
+    if (asked.trace === undefined) await followId(sources, { ...asked, id: asked.id ?? '' });
+    else await followTrace(sources, { ...asked, trace: asked.trace });
+    return 0;
+  } finally {
+    await close();
+  }
+}
+
+function readLine(args: string[]): Asked {
   const { values, words } = parseLine({
     args,
     words: { min: 0, max: 1 },
@@ -36,9 +61,9 @@ export async function run(args: string[], context: CommandContext): Promise<numb
       json: { type: 'boolean' },
     },
   });
-  const [messageId] = words;
-  const { trace } = values;
-  if ((messageId === undefined) === (trace === undefined))
+  const [id] = words;
+  const { trace, account } = values;
+  if ((id === undefined) === (trace === undefined))
     throw new UsageError(
       'give the id of a message or the message id of an event, or --trace with the trace of a request',
     );
@@ -46,57 +71,65 @@ export async function run(args: string[], context: CommandContext): Promise<numb
     throw new UsageError(
       `--trace ${trace}: expected 8 to 64 of the characters 0-9 and a-f, as in the header X-Service-Trace, or the trace-id of a traceparent`,
     );
-  const isAccount = /^[1-9]\d{0,15}$/.test(values.account ?? '');
-  const isMessage = messageId !== undefined && parseMessageId(messageId) !== undefined;
-  if (!isAccount && (!(isMessage || trace !== undefined) || values.account !== undefined))
-    throw new UsageError(
-      `--account ${values.account ?? 'is missing'}: expected the id of the account`,
-    );
-  const accountId = isAccount ? Number(values.account) : undefined;
+  if (account !== undefined && !/^[1-9]\d{0,15}$/.test(account))
+    throw new UsageError(`--account ${account}: expected the id of the account`);
   const since = values.since === undefined ? undefined : Date.parse(values.since);
   if (since !== undefined && Number.isNaN(since))
     throw new CommandError(
       `--since ${values.since ?? ''}: expected a time like 2026-11-21T08:00:00Z`,
       2,
     );
-  const { sources, close } = openSources(context);
-  try {
-    const followed = isMessage
-      ? await followMessage(sources, { messageId, accountId, now: Date.now() })
-      : undefined;
-    if (followed && 'answer' in followed) {
-      show(followed.answer, {
-        ...followed,
-        messageId: messageId ?? '',
-        json: values.json === true,
-      });
-      return 0;
-    }
-    // A client may give an event such an id.
-    if (followed && accountId === undefined) throw new CommandError(followed.unknown);
-    // What is left for ./ravand dlq to index is in the log search, too.
-    await indexDeadLetters({ ...sources, readMs: DEAD_LETTERS_MS }).catch(() => undefined);
-    const now = Date.now();
-    const asked = { json: values.json === true, since, now };
-    if (trace === undefined)
-      await follow(sources, { ...asked, messageId: messageId ?? '', accountId: accountId ?? 0 });
-    else {
-      const found = await findTrace(sources, { trace, accountId, since, now });
-      const [only, another] = found.events;
-      const isAlone = found.commands.length === 0;
-      if (asked.json) print(JSON.stringify(traceJson(trace, found)));
-      else if (only && !another && isAlone) {
-        print(`the only event of trace ${trace}: ${only.messageId} of account ${only.accountId}`);
-        await follow(sources, { ...asked, ...only });
-      } else for (const line of traceLines(trace, found)) print(line);
-    }
-    return 0;
-  } finally {
-    await close();
-  }
+  return {
+    ...{ id, trace, since, now: Date.now(), json: values.json === true },
+    accountId: account === undefined ? undefined : Number(account),
+  };
 }
 
-async function follow(
+async function followId(sources: Sources, asked: Asked & { id: string }): Promise<void> {
+  const { id: messageId, accountId, since, now, json } = asked;
+  const message =
+    parseMessageId(messageId) === undefined
+      ? undefined
+      : await followMessage(sources, { messageId, accountId, now });
+  if (message && 'answer' in message) {
+    show(message.answer, { ...message, messageId, json });
+    return;
+  }
+  // A client may give an event such an id.
+  await indexAllDeadLetters(sources);
+  const question = { messageId, since, now, json };
+  if (accountId !== undefined) {
+    await followEvent(sources, { ...question, accountId });
+    return;
+  }
+  const found = await findAccounts(sources, question);
+  const [only, another] = found.accounts;
+  if (only === undefined && message) throw new CommandError(message.unknown);
+  if (only === undefined || another !== undefined)
+    throw new CommandError(accountsText(messageId, found));
+  if (!json) print(`event ${messageId} of account ${only}`);
+  await followEvent(sources, { ...question, accountId: only });
+}
+
+async function followTrace(sources: Sources, asked: Asked & { trace: string }): Promise<void> {
+  const { trace, since, now, json } = asked;
+  await indexAllDeadLetters(sources);
+  const found = await findTrace(sources, asked);
+  const [only, another] = found.events;
+  const isAlone = found.commands.length === 0;
+  if (json) print(JSON.stringify(traceJson(trace, found)));
+  else if (only && !another && isAlone) {
+    print(`the only event of trace ${trace}: ${only.messageId} of account ${only.accountId}`);
+    await followEvent(sources, { ...only, since, now, json });
+  } else for (const line of traceLines(trace, found)) print(line);
+}
+
+/** What is left for ./ravand dlq to index is in the log search, too. */
+async function indexAllDeadLetters(sources: Sources): Promise<void> {
+  await indexDeadLetters({ ...sources, readMs: DEAD_LETTERS_MS }).catch(() => undefined);
+}
+
+async function followEvent(
   sources: Sources,
   { json, ...question }: Question & { json: boolean },
 ): Promise<void> {
@@ -170,6 +203,7 @@ function openSources(context: CommandContext): { sources: Sources; close: () => 
     profile: 'interactive',
   });
   let connecting: Promise<Admin> | undefined;
+  let connectingRedis: Promise<unknown> | undefined;
   const connectAdmin = async () => {
     const admin = new kafkajs.Kafka({
       ...kafkajsConnection(settings, 'ravand-why'),
@@ -183,7 +217,10 @@ function openSources(context: CommandContext): { sources: Sources; close: () => 
       operator,
       database,
       clickhouse,
-      redis,
+      async redis() {
+        await (connectingRedis ??= redis.connect());
+        return redis;
+      },
       reader,
       admin: () => (connecting ??= connectAdmin()),
     },

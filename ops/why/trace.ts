@@ -6,7 +6,14 @@ import { TOPIC } from '../../schemas/topology.ts';
 import { commandLines, commandsJson, findCommands, type TracedCommand } from './commands.ts';
 import { positionKey, type RawOccurrence } from './evidence.ts';
 import type { Sources } from './gather.ts';
-import { COMMANDS_RECENT, COMMANDS_SINCE, RECENT, searchRaw, SINCE } from './log-search.ts';
+import {
+  COMMANDS_RECENT,
+  COMMANDS_SINCE,
+  RECENT,
+  RECENT_MS,
+  searchRaw,
+  SINCE,
+} from './log-search.ts';
 import { rowsOfTrace, type TracedRow } from './warehouse.ts';
 
 /** An event of a request. */
@@ -42,8 +49,6 @@ interface TraceQuestion {
 }
 
 const MAX_EVENTS = 100;
-/** Searched part of the log without --since, ms. */
-const RECENT_MS = 15 * 60_000;
 
 /**
  * The events of a request: stored ones by their column, and what the log has of it, which includes

@@ -35,6 +35,20 @@ export function storedRowsQuery({ messageId, accountId, since }: StoredQuestion)
   };
 }
 
+/** Accounts that have rows of a message id, at most 100; also rows that are about to be deleted. */
+export async function accountsWithRows(
+  client: ClickHouseClient,
+  { messageId, since }: { messageId: string; since: number | undefined },
+): Promise<number[]> {
+  const from =
+    since === undefined ? '' : 'AND received_at >= fromUnixTimestamp64Milli({since:Int64})';
+  const rows = await ask<{ id: number }>(client, {
+    query: `SELECT DISTINCT toFloat64(account_id) AS id FROM events WHERE message_id = {message:String} ${from} LIMIT 100`,
+    params: { message: messageId, since },
+  });
+  return rows.map(({ id }) => id);
+}
+
 /** A stored event of a request. */
 export interface TracedRow extends LogPosition {
   account_id: number;

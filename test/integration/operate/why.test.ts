@@ -4,14 +4,14 @@ import { post } from '../../support/client.ts';
 import { createAccount, eventually, ravand, readyStack } from '../../support/stack.ts';
 
 interface Answer {
+  account_id: number;
   verdict: string;
   stations: { station: string; state: string; says: string }[];
 }
 
-async function why(messageId: string, accountId: number): Promise<Answer> {
-  return JSON.parse(
-    await ravand('why', messageId, '--account', String(accountId), '--json'),
-  ) as Answer;
+async function why(messageId: string, accountId?: number): Promise<Answer> {
+  const account = accountId === undefined ? [] : ['--account', String(accountId)];
+  return JSON.parse(await ravand('why', messageId, ...account, '--json')) as Answer;
 }
 
 function says(answer: Answer, station: string): string {
@@ -49,6 +49,10 @@ it('why explains a stored event from the gateway to its profile, an event in fli
   expect(stored.verdict).toBe('stored once');
   const traced = JSON.parse(await ravand('why', '--trace', traceId, '--json')) as object;
   expect(traced).toMatchObject({ events: [{ message_id: id, account_id: account.accountId }] });
+  expect(await why(id)).toMatchObject({
+    account_id: account.accountId,
+    verdict: 'stored once',
+  });
   for (const station of ['gateway', 'raw log', 'dedupe', 'normaliser', 'row'])
     expect(says(stored, station)).toMatch(/^done/);
   // Regression: the answer about the alias itself was "not merged with another distinct id".
@@ -67,6 +71,11 @@ it('why explains a stored event from the gateway to its profile, an event in fli
     const answer = await why(waiting, account.accountId);
     expect(answer.verdict).toBe('accepted and under way: it is not stored yet');
     expect(says(answer, 'normaliser')).toMatch(/^waiting: not processed yet: 1 records/);
+    // No row and no claim say whose it is: the log does.
+    expect(await why(waiting)).toMatchObject({
+      account_id: account.accountId,
+      verdict: answer.verdict,
+    });
   } finally {
     await ravand('start', 'normaliser');
   }
@@ -76,4 +85,17 @@ it('why explains a stored event from the gateway to its profile, an event in fli
 
   expect((await why(randomUUID(), account.accountId)).verdict).toContain('no trace of');
   expect((await why(id, 999_999)).verdict).toBe('there is no account 999999');
+  await expect(why(randomUUID())).rejects.toThrow('no account has an event with the message id');
+
+  const other = await createAccount('why, too');
+  await post(`${url}/v1/track`, other.writeKey, {
+    ...{ event: 'paid', user_id: 'customer-1', message_id: id },
+  });
+  const accounts = `2 accounts have an event with the message id ${id}: ${account.accountId}, ${other.accountId}`;
+  await eventually({ ms: 30_000, every: 1000, waitingFor: 'the second account' }, async () =>
+    why(id).then(
+      () => undefined,
+      (error: unknown) => (String(error).includes(accounts) ? true : undefined),
+    ),
+  );
 });
