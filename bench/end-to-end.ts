@@ -62,9 +62,9 @@ async function measure(options: {
     const deadline = () => !running && [...answered.keys()].every((id) => visible.has(id));
     for (let quiet = 0; !deadline() && quiet < 400; quiet += running ? 0 : 1) {
       const answer = await clickhouse.query({
-        query:
-          "SELECT message_id AS id FROM events WHERE account_id = {a:UInt64} AND event = 'probe' AND startsWith(message_id, {run:String}) AND received_at > now() - 60",
-        query_params: { a: options.probeAccount, run },
+        // Each condition more would read another column of each part.
+        query: 'SELECT message_id AS id FROM events WHERE account_id = {a:UInt64}',
+        query_params: { a: options.probeAccount },
         format: 'JSONEachRow',
         // Ten times a second: it should not be a part of what is measured.
         clickhouse_settings: { ...FEW_ROWS, max_threads: 1, output_format_parallel_formatting: 0 },
