@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Definitions } from './definitions.ts';
 import type { RelayRow } from './relay.ts';
 
@@ -48,4 +48,40 @@ test('definitions are at least as new as the requested time and reload only when
   clock.now = 5000;
   await Promise.all([1, 2, 3].map(() => definitions.asOf(4500)));
   expect(database.revisionReads).toBe(5);
+});
+
+test('while there are no relays, their revision is read once a second', async () => {
+  vi.useFakeTimers({ now: 1000 });
+  try {
+    const database = { rows: [] as RelayRow[], revisionReads: 0 };
+    const revision = () => String(database.rows.length);
+    const definitions = new Definitions({
+      store: {
+        revision: () => Promise.resolve((database.revisionReads++, revision())),
+        relays: () => Promise.resolve({ revision: revision(), rows: database.rows }),
+      },
+      sealer: undefined,
+      log: pino({ level: 'silent' }),
+      now: () => Date.now(),
+      changed: () => undefined,
+    });
+    const answerAfter = async (time: number, ms: number) => {
+      const answer = definitions.asOf(time);
+      await vi.advanceTimersByTimeAsync(ms);
+      return answer;
+    };
+    expect((await answerAfter(1000, 0)).size).toBe(0);
+    await vi.advanceTimersByTimeAsync(100);
+    database.rows = [row(1)];
+    const later = definitions.asOf(1100);
+    await vi.advanceTimersByTimeAsync(899);
+    expect(database.revisionReads).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect((await later).get(1)).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(60);
+    expect((await answerAfter(2060, 0)).get(1)).toHaveLength(1);
+    expect(database.revisionReads).toBe(3);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -15,6 +15,8 @@ interface DefinitionDeps {
 
 /** Minimum time between two reads of the revision, ms; all partitions share one read. */
 const MIN_READ_INTERVAL_MS = 50;
+/** The same while no account has a relay: the first one gets its events that much later. */
+const NO_RELAYS_READ_INTERVAL_MS = 1000;
 
 /** Account ids to their enabled relays. */
 export type RelaysByAccount = ReadonlyMap<number, readonly Relay[]>;
@@ -51,9 +53,8 @@ export class Definitions {
 
   async #read(): Promise<void> {
     const { store, now } = this.#deps;
-    await delay(
-      Math.min(MIN_READ_INTERVAL_MS, Math.max(0, this.#asOf + MIN_READ_INTERVAL_MS - now())),
-    );
+    const interval = this.#byAccount.size > 0 ? MIN_READ_INTERVAL_MS : NO_RELAYS_READ_INTERVAL_MS;
+    await delay(Math.min(interval, Math.max(0, this.#asOf + interval - now())));
     const startedAt = now();
     const revision = await store.revision();
     if (revision !== this.#revision) await this.#load();

@@ -98,6 +98,19 @@ const kinds = (completion: Completion | undefined) =>
   );
 
 describe('the task of a partition', () => {
+  test('stores the evidence of the log before it offers a delivery, and only then', async () => {
+    const steps: string[] = [];
+    const { task } = await taskUnderTest({
+      relays: [relay(1, { matches: ({ event }) => event === 'b' })],
+      answer: () => Promise.resolve((steps.push('attempt'), SUCCESS)),
+    });
+    task.beforeEffects?.(() => Promise.resolve(void steps.push('evidence')));
+    expect(await task.process([message(4, [row(10)])])).toBe(5);
+    expect(steps).toEqual([]);
+    expect(await task.process([message(5, [row(11, { event: 'b' })])])).toBe(6);
+    expect(steps).toEqual(['evidence', 'attempt']);
+  });
+
   test('sends each event to each matching relay of its account and then advances the offset', async () => {
     const relays = [
       relay(1),

@@ -47,10 +47,12 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
   let chunk: NewDelivery[] = [];
   let characters = 0;
   let later: LaterCommits | undefined;
+  let evidenceStored = (): Promise<void> => Promise.resolve();
   const completions = new CompletionOrder(limits, (error) => later?.failed(error));
 
   const offer = async (): Promise<void> => {
     if (chunk.length === 0) return;
+    await evidenceStored();
     await completions.untilRoom();
     const [deliveries, size, end] = [chunk, characters, to];
     [chunk, characters] = [[], 0];
@@ -116,6 +118,7 @@ export async function relayPartitionTask(deps: PartitionTaskDeps): Promise<Parti
   return {
     from: undefined,
     commitsLater: (commits) => (later = commits),
+    beforeEffects: (stored) => (evidenceStored = stored),
     async process(messages) {
       const last = messages.at(-1);
       if (!last) return undefined;

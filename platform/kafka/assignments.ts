@@ -64,12 +64,13 @@ export class Assignments {
       unknownSchemas: () => this.unknownSchemas(),
       refused: () => this.guard?.refused() ?? [],
     });
-    const isEvidenceBeforeCommit = options.evidence?.before === 'commit';
+    const { evidence } = options;
+    const isEvidenceBeforeCommit = evidence !== undefined && evidence.before !== 'process';
     this.#committer = new OffsetCommitter({
       log: options.log,
       retryAfter: 500,
       timeout: 15_000,
-      before: isEvidenceBeforeCommit ? () => this.guard?.flush() ?? Promise.resolve() : undefined,
+      before: isEvidenceBeforeCommit ? () => this.#evidenceStored() : undefined,
       interval: isEvidenceBeforeCommit ? COMMIT_INTERVAL_MS : undefined,
       send: (offsets) => this.#connected().commit(offsets),
     });
@@ -223,6 +224,7 @@ export class Assignments {
       const task = traced(await this.#options.assigned(partition, committed, fenced), {
         ...{ group, topic, partition },
       });
+      this.#passEvidence(task);
       const worker = this.#workers.get(partition);
       if (fenced.aborted || !worker) return task;
       const from = task.from ?? committed;
@@ -248,6 +250,17 @@ export class Assignments {
         this.#committer.commit(partition, committed);
       return task;
     }
+  }
+
+  #passEvidence(task: PartitionTask): void {
+    if (this.#options.evidence?.before !== 'effects') return;
+    if (!task.beforeEffects)
+      throw new Error(`a task of ${this.#options.topic} does not say before which effects`);
+    task.beforeEffects(() => this.#evidenceStored());
+  }
+
+  #evidenceStored(): Promise<void> {
+    return this.guard?.flush() ?? Promise.resolve();
   }
 
   #ends(partition: number, fenced: AbortSignal): Promise<LogEnds> {

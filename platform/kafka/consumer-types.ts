@@ -42,6 +42,12 @@ export interface PartitionTask {
    */
   commitsLater?(commits: LaterCommits): void;
   /**
+   * Called once, before the first `process`, where the evidence is stored before effects
+   * (EvidenceOptions): the task awaits `stored` in each call of `process` before it has an effect
+   * outside Kafka.
+   */
+  beforeEffects?(stored: () => Promise<void>): void;
+  /**
    * Resolves when the effects of all processed messages are durable and their commits requested.
    * Called before the fence, and awaited within the drain timeout.
    */
@@ -57,10 +63,12 @@ export interface PartitionTask {
 export interface EvidenceOptions {
   database: Pick<Database, 'query'>;
   /**
-   * `process`: stored before each batch is processed, for effects outside Kafka. `commit`: stored
-   * before each commit, at most a few times a second, for effects in the log itself.
+   * `process`: stored before each batch is processed, for effects outside Kafka. `effects`: the
+   * task says when (PartitionTask.beforeEffects), for effects outside Kafka that few batches have.
+   * `commit`: for effects in the log itself. The last two are stored before each commit too, at
+   * most a few times a second.
    */
-  before: 'process' | 'commit';
+  before: 'process' | 'effects' | 'commit';
   /** What the consumer writes when it reads a partition. */
   writes?: (partition: number) => readonly TopicPartition[];
 }

@@ -53,11 +53,13 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
   const deps = (signal: AbortSignal): IdentityDeps => ({ store, publish, metrics, log, signal });
   const metrics = identityMetrics(registry);
   await publishPending();
-  const common: Omit<PartitionConsumerOptions, 'topic' | 'groupId' | 'clientId' | 'assigned'> = {
+  const common: Omit<
+    PartitionConsumerOptions,
+    'topic' | 'groupId' | 'clientId' | 'assigned' | 'evidence'
+  > = {
     settings: config,
     log,
     instanceId: config.KAFKA_INSTANCE_ID,
-    evidence: { database, before: 'process' },
     batch: {
       records: 20_000,
       bytes: 16 * 1024 * 1024,
@@ -70,6 +72,8 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
   const aliases = await startPartitionConsumer({
     ...common,
     registry,
+    // Few events merge people.
+    evidence: { database, before: 'effects' },
     topic: names.topic,
     groupId: names.group,
     clientId: `ravand-${names.group}`,
@@ -77,6 +81,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
   });
   const commands = await startPartitionConsumer({
     ...common,
+    evidence: { database, before: 'process' },
     topic: names.commands,
     groupId: names.commandGroup,
     clientId: `ravand-${names.commandGroup}`,

@@ -32,8 +32,10 @@ const DONE: Record<Decision['kind'], string> = {
  * are in PostgreSQL and ClickHouse; retries while either is unavailable.
  */
 export function aliasTask(deps: IdentityDeps): PartitionTask {
-  return batchTask(async (messages) => {
+  let evidenceStored = (): Promise<void> => Promise.resolve();
+  const task = batchTask(async (messages) => {
     const aliases = messages.flatMap((message) => decoded(deps, message, readAliases));
+    if (aliases.length > 0) await evidenceStored();
     for (const [accountId, own] of Map.groupBy(aliases, (alias) => alias.accountId)) {
       const facts = own.map(({ fact }) => fact);
       for (let from = 0; from < facts.length; from += FACTS_PER_MERGE)
@@ -41,6 +43,7 @@ export function aliasTask(deps: IdentityDeps): PartitionTask {
       await publish(deps, accountId);
     }
   });
+  return { ...task, beforeEffects: (stored) => (evidenceStored = stored) };
 }
 
 /**

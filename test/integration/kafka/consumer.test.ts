@@ -14,6 +14,7 @@ import { kafkaSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { eventually, readyStack, sleep } from '../../support/stack.ts';
 import { connectTestProducer } from '../../support/producer.ts';
+import { openPostgres } from '../../support/stack-clients.ts';
 
 const PARTITIONS = 4;
 const log = createLog({ part: 'test', level: 'fatal' });
@@ -290,5 +291,65 @@ describe('the partition consumer', () => {
     await publish(4);
     await until('the records from there', () => count() >= 16);
     expect(processed.map(([offset]) => offset)).toEqual([4, 4, 10, 10]);
+  });
+
+  describe('that stores evidence before effects', () => {
+    const database = openPostgres();
+    const stored = async () => {
+      const { rows } = await database.query<{ partition: number; next_offset: string }>(
+        'SELECT partition, next_offset FROM log_evidence WHERE reader = $1 ORDER BY partition',
+        [topic],
+      );
+      return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+    };
+    const evidence = { database, before: 'effects' as const };
+
+    it('has stored it when the task may have an effect', async () => {
+      await publish(40);
+      const known: (number | undefined)[][] = [];
+      await start(keep, {
+        evidence,
+        assigned: () => {
+          let evidenceStored = () => Promise.resolve();
+          return Promise.resolve({
+            from: undefined,
+            beforeEffects: (given) => (evidenceStored = given),
+            async process(messages: readonly ConsumedMessage[]) {
+              const { partition = 0, offset = 0 } = messages.at(-1) ?? {};
+              await evidenceStored();
+              known.push([(await stored()).get(partition), offset + 1]);
+              return keep(messages);
+            },
+            release: () => Promise.resolve(),
+          } satisfies PartitionTask);
+        },
+      });
+      await until('everything', () => count() >= 40);
+      for (const [next, wanted] of known) expect(next).toBeGreaterThanOrEqual(wanted ?? 0);
+    });
+
+    it('stores it before it commits batches without effects', async () => {
+      await publish(40);
+      const assigned = () =>
+        Promise.resolve({
+          ...{ from: undefined, process: keep, release: () => Promise.resolve() },
+          beforeEffects: () => undefined,
+        } satisfies PartitionTask);
+      const { consumer } = await start(keep, { evidence, assigned });
+      await until('everything', () => count() >= 40);
+      await consumer.close();
+      const offsets = new Map(upTo(PARTITIONS).map((partition) => [partition, 10]));
+      expect(await committed()).toEqual(offsets);
+      expect(await stored()).toEqual(offsets);
+    });
+
+    it('crashes when the task does not say before which effects', async () => {
+      await publish(4);
+      const crashes: unknown[] = [];
+      await start(keep, { evidence, crash: (error) => crashes.push(error) });
+      await until('a crash', () => crashes.length > 0);
+      expect(String(crashes[0])).toContain('before which effects');
+      expect(count()).toBe(0);
+    });
   });
 });
