@@ -1,10 +1,5 @@
-import { stepsOf, type FunnelEvents, type PathRules, type Span } from './funnel-events.ts';
+import { stepsOf, type AnyPathRules, type FunnelEvents, type Span } from './funnel-events.ts';
 import { sharedPath } from './any-shared-path.ts';
-
-export interface AnyPathRules extends PathRules {
-  /** The first time behind the range, as in the events' times. */
-  end: number;
-}
 
 /**
  * The positions of the counted path of a person in the funnel of any order; empty without one.

@@ -1,5 +1,4 @@
-import type { AnyPathRules } from './any-path.ts';
-import { stepsOf, type FunnelEvents, type Span } from './funnel-events.ts';
+import { stepsOf, type AnyPathRules, type FunnelEvents, type Span } from './funnel-events.ts';
 
 /**
  * The counted path in any order where an event can match several steps: at most six of them

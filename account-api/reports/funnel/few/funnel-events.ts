@@ -23,6 +23,11 @@ export interface PathRules {
   windowMs: number;
 }
 
+export interface AnyPathRules extends PathRules {
+  /** The first time behind the range, as in the events' times. */
+  end: number;
+}
+
 /** The bit of an event that belongs to the sequence in which strict steps are adjacent. */
 export const SEQUENCE_BIT = 23;
 

@@ -1,7 +1,19 @@
 import { endOfTime, setBroken, stepsOf, type FunnelEvents, type Span } from './funnel-events.ts';
-import type { PathEnd } from './ordered-path.ts';
 import { reachOf } from './simultaneous.ts';
 import { StepMatching } from './step-matching.ts';
+
+/** Where the counted path of a person ends. */
+export interface PathEnd {
+  /** Its events. */
+  depth: number;
+  /** The events of the time at which it ends. */
+  last: Span;
+  /**
+   * Bit j: a path of j events that ends before that time, and starts early enough, can be
+   * continued; bit 0: the path can begin at that time.
+   */
+  continued: number;
+}
 
 /** A time on the way to the end of the path. */
 interface Stop extends Span {

@@ -5,21 +5,8 @@ import {
   type PathRules,
   type Span,
 } from './funnel-events.ts';
-import { choosePath } from './ordered-choice.ts';
+import { choosePath, type PathEnd } from './ordered-choice.ts';
 import { reachOf, unionOf } from './simultaneous.ts';
-
-/** Where the counted path of a person ends. */
-export interface PathEnd {
-  /** Its events. */
-  depth: number;
-  /** The events of the time at which it ends. */
-  last: Span;
-  /**
-   * Bit j: a path of j events that ends before that time, and starts early enough, can be
-   * continued; bit 0: the path can begin at that time.
-   */
-  continued: number;
-}
 
 /**
  * The positions of the counted path of a person in the ordered funnel; empty without one.
