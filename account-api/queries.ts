@@ -12,6 +12,7 @@ import type { SettingsOf } from '../platform/settings.ts';
 import { qualityQuery } from './quality/queries.ts';
 import { cachedRows } from './reports/cache/cached-rows.ts';
 import { KeptAnswers, type KeptLimits } from './reports/cache/kept-answers.ts';
+import { LargeReports } from './reports/few-events/large-reports.ts';
 import { readReport, reportsOver, type RowsOf } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
 import type { Services } from './services.ts';
@@ -136,6 +137,7 @@ export function connectQueries(options: Options): Queries {
     ...{ readFew, log, now: Date.now },
     onKnown: (answer) => answers.inc({ answer }),
   });
+  const large = new LargeReports(Date.now);
   const rowsOf: RowsOf = ({ reads, ...statement }) => {
     const { accountId, signal } = statement;
     const run = async (found?: Merges) => {
@@ -143,7 +145,11 @@ export function connectQueries(options: Options): Queries {
       const compiled = statement.compile(merges);
       answers.inc({ answer: 'computed' });
       return slots.run(statement, (rank) =>
-        readReport(onAccount(ranked(rank).client, accountId), { compiled, signal }),
+        readReport(
+          onAccount(ranked(rank).client, accountId),
+          { ...statement, merges, compiled },
+          large,
+        ),
       );
     };
     // on a cluster each replica has parts of its own

@@ -47,12 +47,13 @@ try {
   const checked: Record<string, string> = {};
   console.log('| report | CPU ms | CPU ms, merged people | characters | levels |');
   console.log('| --- | --- | --- | --- | --- |');
-  for (const { name, compile } of smallQuestions(volume)) {
+  for (const { name, compile, few } of smallQuestions(volume)) {
     if (!name.includes(values.only)) continue;
     const cells: string[] = [];
     for (const merges of ['none', 'table'] as const) {
       const compiled = compile(merges);
-      const ask = () => readReport(client, { compiled, signal: AbortSignal.timeout(60_000) });
+      const signal = AbortSignal.timeout(60_000);
+      const ask = () => readReport(client, { compiled, few, merges, signal });
       const { rows } = await ask();
       checked[`${name}, ${merges}`] = createHash('sha256')
         .update(JSON.stringify(rows))

@@ -12,13 +12,18 @@ import {
   trendsReads,
   type ReportReads,
 } from './cache/reads.ts';
+import type { FewEvents } from './few-events/few-events.ts';
+import type { LargeReports } from './few-events/large-reports.ts';
+import { readEvents } from './few-events/read-events.ts';
 import { planningOf, type Planning } from './planning.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
+import { funnelOfFew } from './funnel/few/funnel-of-few.ts';
 import { answerPaths, type PathsAnswer, type PathsRow } from './paths/answer.ts';
 import { compilePaths } from './paths/compile.ts';
 import type { PathsRequest } from './paths/request.ts';
 import { compilePeople, type PersonRow } from './people/compile.ts';
+import { peopleOfFew } from './people/people-of-few.ts';
 import type { PeopleRequest } from './people/request.ts';
 import type { FunnelRequest } from './funnel/request.ts';
 import { reportMeta, type Measured, type ReportMeta } from './meta.ts';
@@ -59,6 +64,8 @@ export interface ReportStatement {
   compiled: CompiledQuery;
   compile: (merges: Merges) => CompiledQuery;
   reads: ReportReads | undefined;
+  /** Where the report can be computed here from few events. */
+  few?: FewEvents | undefined;
   signal: AbortSignal;
   /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
   moment?: { asOf: number; key: unknown };
@@ -85,7 +92,12 @@ export function clickhouseReports(client: ClickHouseClient): RunReports {
   return reportsOver(async (statement) => {
     const { accountId, signal } = statement;
     const merges = statement.merges ?? (await readMerges(accountId, signal));
-    return readReport(client, { compiled: statement.compile(merges), signal });
+    return readReport(client, {
+      ...statement,
+      merges,
+      compiled: statement.compile(merges),
+      signal,
+    });
   });
 }
 
@@ -95,14 +107,14 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
     {
       compile,
       reads,
-    }: {
-      compile: ReportStatement['compile'];
+      few,
+    }: Pick<ReportStatement, 'compile' | 'few'> & {
       reads: Omit<ReportReads, 'profiles'> | undefined;
     },
   ): Promise<{ rows: unknown[]; measured: Measured }> => {
     const startedAt = performance.now();
     const { rows, rowsRead } = await rowsOf({
-      ...{ accountId, merges, compile, compiled: compile(merges ?? 'none') },
+      ...{ accountId, merges, compile, few, compiled: compile(merges ?? 'none') },
       reads: reads && { ...reads, profiles: readsTraits ?? true },
       signal: signal ?? new AbortController().signal,
     });
@@ -115,6 +127,7 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
       const { rows, measured } = await read(query, {
         compile: (merges) => compileFunnel({ request, accountId, merges }),
         reads: funnelReads(request),
+        few: funnelOfFew(request, accountId),
       });
       return answerFunnel({ request, rows: rows as FunnelRow[], measured });
     },
@@ -148,17 +161,45 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
         compile: (merges) => compilePeople({ asked, accountId, merges }),
         // names of people stay in no memory
         reads: undefined,
+        few: peopleOfFew(asked, accountId),
       });
       return { people: rows as PersonRow[], meta: reportMeta(measured, false) };
     },
   };
 }
 
+/** What `readReport` needs of a statement. */
+export type ReadStatement = Pick<ReportStatement, 'compiled' | 'signal'> &
+  Partial<Pick<ReportStatement, 'accountId' | 'merges' | 'few'>>;
+
+/**
+ * The rows of a report: computed here where it has few events, by its statement otherwise. `large`
+ * knows the accounts for which the events need not be looked for.
+ */
+export async function readReport(
+  client: ClickHouseClient,
+  statement: ReadStatement,
+  large?: LargeReports,
+): Promise<ReportRows> {
+  const { few, accountId, merges = 'none', signal } = statement;
+  const isLarge = few && accountId !== undefined && large?.has(accountId, few.rangeMs);
+  if (!few || isLarge) return readStatement(client, statement);
+  const { columns, rowsRead } = await readEvents(client, {
+    compiled: few.compile(merges),
+    ...{ limit: few.limit, signal },
+  });
+  const next = columns && few.next(columns);
+  if (Array.isArray(next)) return { rows: next, rowsRead };
+  if (next === undefined && accountId !== undefined) large?.add(accountId, few.rangeMs);
+  const read = await readStatement(client, { compiled: next ?? statement.compiled, signal });
+  return { ...read, rowsRead: rowsRead + read.rowsRead };
+}
+
 /**
  * Shares of people (planning.ts) do not spill to disk: a report that exceeds its memory with them
  * runs again without.
  */
-export async function readReport(
+async function readStatement(
   client: ClickHouseClient,
   statement: Pick<ReportStatement, 'compiled' | 'signal'>,
 ): Promise<ReportRows> {

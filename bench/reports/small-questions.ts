@@ -3,9 +3,12 @@ import type { Merges } from '../../audiences/people-sql.ts';
 import { readAudience } from '../../audiences/read.ts';
 import { compileFunnel } from '../../account-api/reports/funnel/compile.ts';
 import { parseFunnel } from '../../account-api/reports/funnel/request.ts';
+import { funnelOfFew } from '../../account-api/reports/funnel/few/funnel-of-few.ts';
+import type { FewEvents } from '../../account-api/reports/few-events/few-events.ts';
 import { compilePaths } from '../../account-api/reports/paths/compile.ts';
 import { parsePaths } from '../../account-api/reports/paths/request.ts';
 import { compilePeople } from '../../account-api/reports/people/compile.ts';
+import { peopleOfFew } from '../../account-api/reports/people/people-of-few.ts';
 import type { Parsed } from '../../account-api/reports/report-problem.ts';
 import { compileRetention } from '../../account-api/reports/retention/compile.ts';
 import { parseRetention } from '../../account-api/reports/retention/request.ts';
@@ -18,6 +21,7 @@ import { ACCOUNT } from './fill.ts';
 export interface SmallQuestion {
   name: string;
   compile: (merges: Merges) => CompiledQuery;
+  few?: FewEvents | undefined;
 }
 
 const accountId = ACCOUNT;
@@ -34,11 +38,14 @@ export function smallQuestions({ until }: { until: number }): SmallQuestion[] {
   const exclude = [{ event: 'step_20' }];
   const repeating = [...steps(10), { event: 'step_1' }, { event: 'step_2' }];
 
-  const funnel = (name: string, body: object): SmallQuestion => ({
-    name: `funnel, ${name}`,
-    compile: (merges) =>
-      compileFunnel({ request: valid(parseFunnel({ ...range, ...body })), accountId, merges }),
-  });
+  const funnel = (name: string, body: object): SmallQuestion => {
+    const request = valid(parseFunnel({ ...range, ...body }));
+    return {
+      name: `funnel, ${name}`,
+      compile: (merges) => compileFunnel({ request, accountId, merges }),
+      few: funnelOfFew(request, accountId),
+    };
+  };
   const retention = (name: string, body: object): SmallQuestion => ({
     name: `retention, ${name}`,
     compile: (merges) =>
@@ -79,6 +86,10 @@ export function smallQuestions({ until }: { until: number }): SmallQuestion[] {
     ...{ event, did: true, within_days: 30 },
     ...more,
   });
+  const ofFunnel = {
+    ...{ kind: 'funnel' as const, step: 2, isLost: false },
+    request: valid(parseFunnel({ ...range, steps: steps(4) })),
+  };
   return [
     funnel('2 steps', { steps: steps(2) }),
     funnel('4 steps', { steps: steps(4) }),
@@ -119,14 +130,8 @@ export function smallQuestions({ until }: { until: number }): SmallQuestion[] {
     paths('depth 5', { depth: 5 }),
     {
       name: 'people of a funnel, 4 steps',
-      compile: (merges) =>
-        compilePeople({
-          asked: {
-            ...{ kind: 'funnel', step: 2, isLost: false },
-            request: valid(parseFunnel({ ...range, steps: steps(4) })),
-          },
-          ...{ accountId, merges },
-        }),
+      compile: (merges) => compilePeople({ asked: ofFunnel, accountId, merges }),
+      few: peopleOfFew(ofFunnel, accountId),
     },
     {
       name: 'people of a trend',

@@ -19,7 +19,12 @@ const SEQUENCE_BIT = 24;
  * What the platform itself writes (ingest 6.1; events/event-name.ts distinguishes them in the
  * reference).
  */
-const PLATFORM_EVENTS = ['message_sent', 'message_failed', 'message_withheld', 'message_opened'];
+export const PLATFORM_EVENTS = [
+  'message_sent',
+  'message_failed',
+  'message_withheld',
+  'message_opened',
+];
 
 /**
  * The strict funnel. An element is (time × 2 + 1 for an exclusion, tie breakers…, bits, value?):

@@ -30,6 +30,28 @@ interface PeopleOptions {
 /** The people behind a number of a report, those seen last first; its rows are PersonRow. */
 export function compilePeople({ asked, accountId, merges }: PeopleOptions): CompiledQuery {
   const params = new SqlParams();
+  const hashes = hashesOf({ asked, accountId, merges, params });
+  return listed(`sipHash64(person) IN (${hashes})`, { accountId, params });
+}
+
+/** Hashes of one parameter: ClickHouse takes at most 128 KiB in one. */
+const MAX_HASHES = 5000;
+
+/** The same list of people whose hashes are known. */
+export function compileListed(hashes: readonly bigint[], accountId: number): CompiledQuery {
+  const params = new SqlParams();
+  const sides = [];
+  for (let at = 0; at < hashes.length; at += MAX_HASHES) {
+    const part = params.bind('Array(UInt64)', hashes.slice(at, at + MAX_HASHES));
+    sides.push(`sipHash64(person) IN ${part}`);
+  }
+  return listed(`(${sides.join(' OR ')})`, { accountId, params });
+}
+
+function listed(
+  isOne: string,
+  { accountId, params }: Pick<PeopleOptions, 'accountId'> & { params: SqlParams },
+): CompiledQuery {
   const columns = [
     'person',
     "trim(concat(first_name, ' ', last_name)) AS name",
@@ -38,8 +60,7 @@ export function compilePeople({ asked, accountId, merges }: PeopleOptions): Comp
     'order_count AS orders',
     'toFloat64(total_revenue) AS revenue',
   ];
-  const hashes = hashesOf({ asked, accountId, merges, params });
-  const sql = `SELECT ${columns.join(', ')} FROM people WHERE account_id = ${params.whole(accountId)} AND sipHash64(person) IN (${hashes}) ORDER BY last_seen DESC, person LIMIT ${MAX_PEOPLE}`;
+  const sql = `SELECT ${columns.join(', ')} FROM people WHERE account_id = ${params.whole(accountId)} AND ${isOne} ORDER BY last_seen DESC, person LIMIT ${MAX_PEOPLE}`;
   return { sql, params: params.values() };
 }
 

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerFunnel, type FunnelRow } from '../../../account-api/reports/funnel/answer.ts';
+import { readEvents as readColumns } from '../../../account-api/reports/few-events/read-events.ts';
 import { compileFunnel } from '../../../account-api/reports/funnel/compile.ts';
+import { funnelOfFew } from '../../../account-api/reports/funnel/few/funnel-of-few.ts';
 import { funnelModel } from '../../../account-api/reports/funnel/testing/model.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
 import { answerPaths, type PathsRow } from '../../../account-api/reports/paths/answer.ts';
@@ -127,8 +129,14 @@ async function bothAnswers(warehouse: Warehouse, example: Example): Promise<unkn
   if (example.kind === 'funnel') {
     const request = accepted(parseFunnel(body));
     const found = await rows(compileFunnel({ request, accountId: account, merges: 'none' }));
+    const few = funnelOfFew(request, account);
+    const { columns = {} } = await readColumns(onAccount(warehouse.client, account), {
+      ...{ compiled: few.compile('none'), limit: few.limit },
+      signal: AbortSignal.timeout(60_000),
+    });
     return [
       answerFunnel({ request, rows: found as FunnelRow[], measured }),
+      answerFunnel({ request, rows: few.next(columns) as FunnelRow[], measured }),
       funnelModel(dataset, request),
     ];
   }
