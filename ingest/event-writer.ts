@@ -7,6 +7,7 @@ import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh
 import type { LogRecord } from './log-record.ts';
 import { outcomeRecord, type EventCounts } from './outcome-record.ts';
 import { rawRecords, type EventBytes, type RawRecordOf, type StoredEvent } from './raw-records.ts';
+import type { Allocate } from '../schemas/raw-record-encoder.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import { currentSpan } from '../platform/tracing/request-span.ts';
 import type { Span } from '../platform/tracing/spans.ts';
@@ -26,6 +27,11 @@ export interface WriterPorts<C extends Claimed> {
     confirm(claimed: C, positions?: readonly number[]): void;
     release(claimed: C, positions?: readonly number[]): Promise<void>;
   };
+  /**
+   * Memory for the values of raw records. They belong to `publish`, which may use it again once a
+   * record is durable: nothing here reads a value after that.
+   */
+  allocate?: Allocate;
   /** Resolves with the records that are not durable. */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]>;
   /** Partitions of a topic. */
@@ -179,6 +185,7 @@ export class EventWriter<C extends Claimed = Claimed> {
       partitions,
       gateway: this.#ports.gateway,
       sequence: this.#sequence,
+      allocate: this.#ports.allocate,
     });
     this.#sequence += fresh.events.length;
     return records;
