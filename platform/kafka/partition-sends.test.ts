@@ -8,7 +8,13 @@ interface Sent {
   id: string;
 }
 
-function given(refused: readonly string[] = []) {
+interface Given {
+  /** Ids that the client refuses. */
+  refused?: readonly string[];
+  holdsBack?: boolean;
+}
+
+function given({ refused = [], holdsBack = true }: Given = {}) {
   const produced: string[] = [];
   const clock = { ms: 0 };
   const sends = new PartitionSends<Sent>({
@@ -16,6 +22,7 @@ function given(refused: readonly string[] = []) {
       if (refused.includes(id)) throw new Error('refused');
       produced.push(id);
     },
+    holdsBack,
     linger: 1,
     batchBytes: 1000,
     now: () => clock.ms,
@@ -60,7 +67,7 @@ it('records that waited fail with the first one, and the next one is a first one
 });
 
 it('a record that waited and is refused by the client takes the later ones with it', () => {
-  const { sends, produced, send, idsOf } = given(['c']);
+  const { sends, produced, send, idsOf } = given({ refused: ['c'] });
   const first = send('a');
   for (const id of ['b', 'c', 'd']) send(id);
 
@@ -69,7 +76,7 @@ it('a record that waited and is refused by the client takes the later ones with 
 });
 
 it('a first record that the client refuses leaves the partition as it was', () => {
-  const { produced, send } = given(['a']);
+  const { produced, send } = given({ refused: ['a'] });
   expect(() => send('a')).toThrow('refused');
 
   send('b');
@@ -95,8 +102,8 @@ it('a partition without a record since the last renewal begins again', () => {
 });
 
 /** Five records of a known partition are in flight, each in a request that is on its way. */
-function givenFiveInFlight(refused: readonly string[] = []) {
-  const known = given(refused);
+function givenFiveInFlight(of: Given = {}) {
+  const known = given(of);
   const { sends, produced, send, clock } = known;
   sends.reported(send('first'), { isDelivered: true });
   const inFlight = ['1', '2', '3', '4', '5'].map((id) => {
@@ -119,6 +126,13 @@ it('records that the client can not send yet wait, in order, until it can', () =
   expect(report(inFlight[0])).toEqual([]);
 
   expect(produced).toEqual(['other', 'a', 'b']);
+  expect(sends.isWaiting).toBe(false);
+});
+
+it('where nothing is held back the client gets every record of a known partition', () => {
+  const { sends, produced, send } = givenFiveInFlight({ holdsBack: false });
+  for (const id of 'abc') send(id);
+  expect(produced.join('')).toBe('abc');
   expect(sends.isWaiting).toBe(false);
 });
 
@@ -157,7 +171,7 @@ it('records that wait fail with one of their partition that failed', () => {
 });
 
 it('a record that the client refuses after a report takes those that wait behind it along', () => {
-  const { produced, send, report, inFlight } = givenFiveInFlight(['b']);
+  const { produced, send, report, inFlight } = givenFiveInFlight({ refused: ['b'] });
   for (const id of 'abc') send(id);
 
   expect(report(inFlight[0])).toEqual(['b', 'c']);

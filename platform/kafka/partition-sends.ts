@@ -26,6 +26,8 @@ interface Partition<T> {
 interface PartitionSendsOptions<T> {
   /** Queues a record in the client; may throw. */
   produce: (record: T) => void;
+  /** Whether records that the client cannot send yet wait here instead of there. */
+  holdsBack: boolean;
   /** linger.ms of the client. */
   linger: number;
   /** batch.size of the client. */
@@ -50,7 +52,8 @@ const NONE: readonly never[] = [];
  *
  * librdkafka begins no request of a partition while five of its records are in flight. Records that
  * it has and whose linger.ms is over make its thread poll without a pause until then, which took a
- * fifth of a gateway's CPU. So it gets only what it can send: the others wait here.
+ * fifth of a gateway's CPU. So it gets only what it can send: the others wait here, if the caller
+ * wants that. They are sent after the next poll for reports, and with a linger time of their own.
  */
 export class PartitionSends<T extends RecordToSend> {
   readonly #options: PartitionSendsOptions<T>;
@@ -125,8 +128,8 @@ export class PartitionSends<T extends RecordToSend> {
   /** Whether the client sends the record without waiting for a report. */
   #hasRoom(partition: Partition<T>, { bytes }: T): boolean {
     if (!partition.isKnown) return partition.first === undefined;
-    if (partition.unreported < MAX_IN_FLIGHT) return true;
-    const { now, batchBytes } = this.#options;
+    const { holdsBack, now, batchBytes } = this.#options;
+    if (!holdsBack || partition.unreported < MAX_IN_FLIGHT) return true;
     return partition.filledBytes + bytes <= batchBytes && now() < partition.filledUntil;
   }
 
