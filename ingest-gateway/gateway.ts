@@ -1,5 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { BufferPool } from '../platform/buffer-pool.ts';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { LocalClaims } from '../platform/claims/local-claims.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
@@ -41,6 +42,9 @@ import type { ConnectLog } from './publish/connect-log.ts';
 import type { SdkFiles } from './sdk/sdk-files.ts';
 import { sdkRoute } from './sdk/sdk-route.ts';
 import type { Spool } from './spool/spool.ts';
+
+/** Of the buffers of raw records that are free; those in use count in what is in flight. */
+const MAX_FREE_BYTES = 16 * 1024 * 1024;
 
 /** What the gateway needs: `start` makes it from settings, tests from fakes. */
 export interface GatewayOptions {
@@ -107,7 +111,9 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log, spool, claims: batcher } = options;
   const metrics = new GatewayMetrics();
+  const buffers = new BufferPool({ maxFreeBytes: MAX_FREE_BYTES });
   const publisher = new Publisher({
+    buffers,
     spool,
     connect: options.connectLog,
     log,
@@ -158,6 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const admitBalance = balanceAdmission();
   const writer = new EventWriter({
     claims,
+    allocate: (bytes) => buffers.take(bytes),
     publish: (records) => gate.publish(records),
     partitionsOf: (topic) => (gate.isFollowing ? gate.splitBy : topics.partitionsOf(topic)),
     gateway: randomBytes(8).toString('hex'),

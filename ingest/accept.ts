@@ -49,8 +49,8 @@ export class IngestService {
         : UNAVAILABLE;
     const events = this.#withMessageIds(decision.accepted);
     const bytes = new ClientBody(decided.body ?? body, 'batch', decided.parts);
-    const duplicates = await writer.write({ request, decided: decision, events, bytes });
-    return duplicates === undefined ? UNAVAILABLE : resultOf(request, decision, duplicates);
+    const writing = writer.write({ request, decided: decision, events, bytes });
+    return written(writing, resultOf(request, decision));
   }
 
   /** Gives the events that were sent without a message id one, in place. */
@@ -60,10 +60,10 @@ export class IngestService {
   }
 }
 
+/** The result without the duplicates, which are known once the events are written. */
 function resultOf(
   request: SdkRequest,
   { accepted, rejected, warnings }: DecidedEvents,
-  duplicates: number,
 ): IngestResult {
   const [first] = rejected;
   if (request.shape === 'single' && first)
@@ -73,10 +73,21 @@ function resultOf(
     outcome: 'accepted',
     summary: {
       accepted: accepted.length,
-      duplicates,
+      duplicates: 0,
       rejected: rejected.length,
       warnings,
       errors,
     },
   };
+}
+
+/** Apart from `accept`, so that what waits here refers neither to the body nor to its events. */
+async function written(
+  writing: Promise<number | undefined>,
+  result: IngestResult,
+): Promise<IngestResult> {
+  const duplicates = await writing;
+  if (duplicates === undefined) return UNAVAILABLE;
+  if (result.outcome === 'accepted') result.summary.duplicates = duplicates;
+  return result;
 }

@@ -7,8 +7,10 @@ import { claimIds, claimPositions, freshEvents, type FreshEvents } from './fresh
 import type { LogRecord } from './log-record.ts';
 import { outcomeRecord, type EventCounts } from './outcome-record.ts';
 import { rawRecords, type EventBytes, type RawRecordOf, type StoredEvent } from './raw-records.ts';
+import type { Allocate } from '../schemas/raw-record-encoder.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import { currentSpan } from '../platform/tracing/request-span.ts';
+import type { Span } from '../platform/tracing/spans.ts';
 import type { RequestFacts } from './request.ts';
 import { tracePublish } from './trace-publish.ts';
 
@@ -25,6 +27,11 @@ export interface WriterPorts<C extends Claimed> {
     confirm(claimed: C, positions?: readonly number[]): void;
     release(claimed: C, positions?: readonly number[]): Promise<void>;
   };
+  /**
+   * Memory for the values of raw records. They belong to `publish`, which may use it again once a
+   * record is durable: nothing here reads a value after that.
+   */
+  allocate?: Allocate;
   /** Resolves with the records that are not durable. */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]>;
   /** Partitions of a topic. */
@@ -35,6 +42,16 @@ export interface WriterPorts<C extends Claimed> {
   admitsBalance?: (accountId: number, client: string, receivedAt: number) => boolean;
   onCounted?(counts: EventCounts): void;
 }
+
+/** Records on their way, and what follows from their end. */
+interface Publishing extends Pick<FreshEvents, 'claims'> {
+  refusing: Promise<readonly LogRecord[]>;
+  raw: readonly RawRecordOf[];
+  counts: EventCounts;
+  span: Span | undefined;
+}
+
+const NONE_REFUSED: Promise<readonly LogRecord[]> = Promise.resolve([]);
 
 /** Partitions of the two topics. */
 interface Partitions {
@@ -78,15 +95,22 @@ export class EventWriter<C extends Claimed = Claimed> {
    * is answered 503 and sends it again. Rejects only when a port does.
    */
   async write(input: EventsToWrite): Promise<number | undefined> {
-    const ports = this.#ports;
-    const { claims } = ports;
-    const { request, decided, events } = input;
+    const { claims } = this.#ports;
+    const { request, events } = input;
     const ids = claims ? claimIds(request.principal.accountId, events) : [];
     const claiming = ids.length > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
     const claimed = claiming instanceof Promise ? await claiming : claiming;
     const fresh: FreshEvents = claimed
       ? freshEvents(events, claimed.verdicts)
       : { events, duplicates: 0, claims: undefined };
+    const known = this.#partitions();
+    const partitions = known instanceof Promise ? await known : known;
+    return this.#completed(this.#publish(input, fresh, partitions), claimed);
+  }
+
+  /** Publishes in one turn: sequence numbers rise in the order of the log. */
+  #publish(input: EventsToWrite, fresh: FreshEvents, partitions: Partitions): Publishing {
+    const { request, decided } = input;
     const { duplicates } = fresh;
     const counts: EventCounts = {
       received: decided.received,
@@ -94,9 +118,6 @@ export class EventWriter<C extends Claimed = Claimed> {
       duplicate: duplicates,
       rejected: decided.rejected.length,
     };
-    const known = this.#partitions();
-    const partitions = known instanceof Promise ? await known : known;
-    // From here to publish() in one turn: sequence numbers rise in the order of the log.
     const raw = fresh.events.length === 0 ? [] : this.#rawRecords(input, fresh, partitions.raw);
     const records = raw.map(({ record }) => record);
     const balance = this.#balance(request, decided.balance);
@@ -105,16 +126,29 @@ export class EventWriter<C extends Claimed = Claimed> {
       records.push(this.#outcome(request, outcome, partitions));
     }
     const tracedRequest = request.span ?? currentSpan();
-    const publishing = tracedRequest && tracePublish(tracedRequest, raw);
-    const refused = records.length === 0 ? [] : await ports.publish(records);
-    publishing?.end({}, refused.length === 0 ? undefined : 'some records are not durable');
+    const span = tracedRequest && tracePublish(tracedRequest, raw);
+    const refusing = records.length === 0 ? NONE_REFUSED : this.#ports.publish(records);
+    return { refusing, raw, claims: fresh.claims, counts, span };
+  }
+
+  /**
+   * Confirms or releases the claims once the records are durable or refused. Most requests in
+   * progress wait here, so this refers neither to their bodies nor to their events: what is kept
+   * that long survives the young generation, and the collector copies it twice.
+   */
+  async #completed(publishing: Publishing, claimed: C | undefined): Promise<number | undefined> {
+    const { claims } = this.#ports;
+    const { raw, counts, span } = publishing;
+    const refused = await publishing.refusing;
+    span?.end({}, refused.length === 0 ? undefined : 'some records are not durable');
     if (refused.length === 0) {
-      if (claimed && raw.length > 0) claims?.confirm(claimed, claimPositions(fresh, undefined));
-      ports.onCounted?.(counts);
-      return duplicates;
+      if (claimed && raw.length > 0)
+        claims?.confirm(claimed, claimPositions(publishing, undefined));
+      this.#ports.onCounted?.(counts);
+      return counts.duplicate;
     }
     for (const { record, positions } of raw) {
-      const own = claimPositions(fresh, positions);
+      const own = claimPositions(publishing, positions);
       if (!claimed) continue;
       if (refused.includes(record)) void claims?.release(claimed, own);
       else claims?.confirm(claimed, own);
@@ -151,6 +185,7 @@ export class EventWriter<C extends Claimed = Claimed> {
       partitions,
       gateway: this.#ports.gateway,
       sequence: this.#sequence,
+      allocate: this.#ports.allocate,
     });
     this.#sequence += fresh.events.length;
     return records;

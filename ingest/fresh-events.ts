@@ -45,7 +45,7 @@ export function freshEvents(
 
 /** Claim positions of some fresh events; `undefined` means all, in and out. */
 export function claimPositions(
-  fresh: FreshEvents,
+  fresh: Pick<FreshEvents, 'claims'>,
   positions: readonly number[] | undefined,
 ): readonly number[] | undefined {
   if (positions === undefined) return fresh.claims?.filter((claim) => claim >= 0);

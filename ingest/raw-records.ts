@@ -2,7 +2,11 @@ import { truncateBytes } from '../events/bytes.ts';
 import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import { MAX_USER_AGENT_BYTES } from '../events/user-agent.ts';
 import type { AcceptedEvent } from '../events/validate-event.ts';
-import { encodeRawRecord, type BytesToWrite } from '../schemas/raw-record-encoder.ts';
+import {
+  encodeRawRecord,
+  type Allocate,
+  type BytesToWrite,
+} from '../schemas/raw-record-encoder.ts';
 import type { Delivery, RawItem } from '../schemas/records.ts';
 import type { LogRecord } from './log-record.ts';
 import { TOPIC } from '../schemas/topology.ts';
@@ -45,6 +49,8 @@ export interface RawRecordsInput {
   gateway: string;
   /** Sequence number of the first event. */
   sequence: number;
+  /** Of the values; by default memory that nobody gives back. */
+  allocate?: Allocate | undefined;
 }
 
 /**
@@ -153,11 +159,11 @@ interface Contents {
 }
 
 function logRecord(
-  { request, gateway }: RawRecordsInput,
+  { request, gateway, allocate }: RawRecordsInput,
   { partition, body, items, sequence, delivery }: Contents,
 ): LogRecord {
   const { principal } = request;
-  const value = encodeRawRecord({
+  const record = {
     account_id: principal.accountId,
     app_id: principal.appId,
     write_key_id: principal.writeKeyId,
@@ -176,13 +182,13 @@ function logRecord(
     items,
     redriven_from: null,
     delivery,
-  });
+  };
   return {
     topic: TOPIC.raw,
     partition,
     // Nothing reads a key, and the client would return it with every delivery report.
     key: null,
-    value,
+    value: encodeRawRecord(record, allocate),
     accountId: principal.accountId,
     events: items.length,
   };

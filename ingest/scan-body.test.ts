@@ -143,6 +143,44 @@ describe('a scan of a body', () => {
     }
   });
 
+  it('reads contexts that are alike as JSON.parse does', () => {
+    const context = fc.constantFrom(
+      '{}',
+      '{ }',
+      '{"a":1}',
+      '{"a":12}',
+      '{"a":1,"b":{}}',
+      '{"a":{"b":1}}',
+      '{"a":{"b":2}}',
+      '{"a":"}"}',
+      '{"a":"}"} ',
+      '{"a":"',
+      '{"page":{"url":"https://shop.example/p/1"}}',
+      '{"page":{"url":"https://shop.example/p/2"}}',
+      '{"page":{"url";"https://shop.example/p/2"}}',
+      '{"page":{"url":"https://shop.example/p/2"},}',
+    );
+    let read = 0;
+    const item = fc
+      .tuple(context, fc.constantFrom('', ',"context":{"a":1}', ',"traits":{"a":1}'))
+      .map(([own, more]) => `{"context":${own}${more}}`);
+    fc.assert(
+      fc.property(
+        fc.array(item, { minLength: 1, maxLength: 8 }),
+        fc.constantFrom('', '}', '{'),
+        (items, more) => {
+          const body = `{"batch":[${items.join(',')}]${more}}`;
+          const found = scanned(body, 'batch');
+          if (!found) return;
+          read++;
+          expect(found).toEqual(parsed(body, 'batch'));
+        },
+      ),
+      { numRuns: 5000 },
+    );
+    expect(read).toBeGreaterThan(500);
+  });
+
   const space = fc.constantFrom('', '', ' ', '\t', '\r\n', '  ');
   const text = fc.oneof(
     fc.constantFrom(

@@ -37,7 +37,12 @@ const NONE = NO_END;
  * as they live.
  */
 export function scanBody(body: Buffer, shape: 'single' | 'batch'): ScannedBody | undefined {
-  return shape === 'single' ? scanSingle(body) : scanBatch(body);
+  if (shape === 'single') return scanSingle(body);
+  lastContext.view = new DataView(body.buffer, body.byteOffset, body.length);
+  const scanned = scanBatch(body);
+  lastContext.view = NO_BYTES;
+  lastContext.start = lastContext.end = 0;
+  return scanned;
 }
 
 function scanSingle(body: Buffer): ScannedBody | undefined {
@@ -177,6 +182,38 @@ function fieldAt(body: Uint8Array, start: number, end: number): number {
   return place;
 }
 
+const NO_BYTES: DataView = new DataView(new ArrayBuffer(0));
+/**
+ * That of the event before, in the same batch: an SDK sends the same one with all events of a page.
+ * Four bytes of it are compared at a time, where a scan reads one.
+ */
+const lastContext = { view: NO_BYTES, start: 0, end: 0 };
+
+/** The end of the context whose brace is at `start`. */
+function contextEnd(body: Uint8Array, start: number): number {
+  const end = isLastContext(start)
+    ? start + lastContext.end - lastContext.start
+    : objectEnd(body, start + 1, 2);
+  if (lastContext.view !== NO_BYTES && end !== NONE) {
+    lastContext.start = start;
+    lastContext.end = end;
+  }
+  return end;
+}
+
+/** Whether the bytes from `start` on are those of the last context: an object ends by itself. */
+function isLastContext(start: number): boolean {
+  const { view, start: first, end } = lastContext;
+  const length = end - first;
+  if (length === 0 || start + length > view.byteLength) return false;
+  let at = 0;
+  for (; at + 4 <= length; at += 4)
+    if (view.getInt32(first + at) !== view.getInt32(start + at)) return false;
+  for (; at < length; at++)
+    if (view.getUint8(first + at) !== view.getUint8(start + at)) return false;
+  return true;
+}
+
 /** The end of the event that begins at `start`; writes where its fields are. */
 function eventEnd(body: Uint8Array, start: number): number {
   places.fill(0);
@@ -205,7 +242,9 @@ function eventEnd(body: Uint8Array, start: number): number {
     } else {
       if (body[at] !== OPEN_BRACE) return NONE;
       places[field] = at;
-      at = field === PROPERTIES ? objectEnd(body, at + 1, 2, MAX_KEYS) : objectEnd(body, at + 1, 2);
+      if (field === CONTEXT) at = contextEnd(body, at);
+      else if (field === PROPERTIES) at = objectEnd(body, at + 1, 2, MAX_KEYS);
+      else at = objectEnd(body, at + 1, 2);
       places[field + 1] = at;
     }
     if (at === NONE) return NONE;

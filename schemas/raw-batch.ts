@@ -1,4 +1,5 @@
 import { HEADER_BYTES, rawBatchCodec, singleObjectHeader, UnreadableRecord } from './codec.ts';
+import type { Allocate } from './raw-record-encoder.ts';
 import { readZigzag, unsignedLength, writeUnsigned } from './varint.ts';
 
 /** A raw record to put into a raw batch. */
@@ -26,11 +27,24 @@ const header = singleObjectHeader(rawBatchCodec.type);
  * @param firstIndex number of the first item of the first record
  */
 export function encodeRawBatch(records: readonly RawBatchEntry[], firstIndex = 0): Buffer {
+  return writeRawBatch({ records, firstIndex, allocate: (bytes) => Buffer.allocUnsafe(bytes) });
+}
+
+/** The same, in memory that `allocate` answers. */
+export function writeRawBatch({
+  records,
+  firstIndex,
+  allocate,
+}: {
+  records: readonly RawBatchEntry[];
+  firstIndex: number;
+  allocate: Allocate;
+}): Buffer {
   let length = HEADER_BYTES + longLength(firstIndex) + 1;
   if (records.length > 0) length += longLength(records.length);
   for (const { items, value } of records)
     length += longLength(items) + longLength(value.length) + value.length;
-  const bytes = Buffer.allocUnsafe(length);
+  const bytes = allocate(length);
   header.copy(bytes);
   let at = writeLong(firstIndex, bytes, HEADER_BYTES);
   if (records.length > 0) at = writeLong(records.length, bytes, at);

@@ -15,6 +15,11 @@ export interface RawRecordToWrite extends Omit<RawRecord, 'body'> {
   body: Buffer | BytesToWrite;
 }
 
+/** Memory for so many bytes, with anything in it. */
+export type Allocate = (bytes: number) => Buffer;
+
+const allocateUnsafe: Allocate = (bytes) => Buffer.allocUnsafe(bytes);
+
 /** A larger buffer is dropped after use. */
 const BUFFER_BYTES = 256 * 1024;
 
@@ -31,16 +36,18 @@ const writer = new AvroWriter(BUFFER_BYTES);
  */
 export function rawRecordEncoder(
   codec: Pick<Codec<RawRecord>, 'type' | 'encode'>,
-): (record: RawRecordToWrite) => Buffer {
+): (record: RawRecordToWrite, allocate?: Allocate) => Buffer {
   const { fields } = codec.type.schema() as unknown as { fields: { name: string }[] };
   if (fields.map(({ name }) => name).join() !== FIELDS)
     return (record) => codec.encode({ ...record, body: bytesOf(record.body) });
   const header = singleObjectHeader(codec.type);
-  return (record) => {
+  return (record, allocate = allocateUnsafe) => {
     writer.reset(BUFFER_BYTES);
     writer.raw(header, 0, HEADER_BYTES);
     writeDatum(record);
-    return Buffer.from(writer.bytes(0, writer.end));
+    const bytes = allocate(writer.end);
+    writer.bytes(0, writer.end).copy(bytes);
+    return bytes;
   };
 }
 

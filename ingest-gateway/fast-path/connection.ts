@@ -239,10 +239,13 @@ export class Connection {
     this.#isBusy = true;
     this.#waitingSince = undefined;
     const trace = traceOf(head.trace, head.traceparent);
+    // What waits for the answer does not refer to the body.
+    const { accountId } = principal;
+    const bytes = body.length;
     void this.#options.events
       .submit({ route, principal, head, body, trace, remote: this.#socket.remoteAddress })
       .then((answer) => {
-        this.#options.budget.release(principal.accountId, body.length);
+        this.#options.budget.release(accountId, bytes);
         this.#answer(known, answer, trace);
       });
   }

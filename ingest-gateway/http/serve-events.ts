@@ -6,6 +6,7 @@ import { clientAddress, type TrustedProxies } from '../../platform/network/clien
 import type { IngestService } from '../../ingest/accept.ts';
 import type { Principal } from '../../ingest/account.ts';
 import type { SdkRequest } from '../../ingest/request.ts';
+import type { IngestResult } from '../../ingest/result.ts';
 import {
   authenticate,
   isAnswer,
@@ -53,7 +54,12 @@ export interface EventRequest {
   remote: string | undefined;
 }
 
+interface AcceptedRequest extends Pick<EventRequest, 'route' | 'principal' | 'trace'> {
+  span: Span | undefined;
+}
+
 const UNAVAILABLE = renderFailure({ code: 'unavailable' });
+const NOT_ACCEPTED = Promise.resolve(UNAVAILABLE);
 
 /** Serves the write-key routes. Our faults are 503, never 4xx or 500 (ARCHITECTURE.md, G4). */
 export class EventServer {
@@ -68,19 +74,32 @@ export class EventServer {
   }
 
   /** Accepts the events of a request from the fast path. Never rejects. */
-  async submit(request: EventRequest): Promise<Answer> {
-    const { route } = request;
-    let answer = UNAVAILABLE;
+  submit(request: EventRequest): Promise<Answer> {
+    const { route, principal, trace } = request;
+    if (this.active >= this.#options.maxRequests) return NOT_ACCEPTED;
     this.active++;
-    if (this.active <= this.#options.maxRequests) {
-      try {
-        const sdkRequest = this.#sdkRequest(request);
-        const result = await this.#options.service.accept(sdkRequest);
-        answer = renderResult(route.shape, result);
-        if (sdkRequest.span) endSpan(sdkRequest.span, sdkRequest, answer);
-      } catch (error) {
-        this.#reportUnexpected(error, route, request.trace);
-      }
+    try {
+      const sdkRequest = this.#sdkRequest(request);
+      const accepting = this.#options.service.accept(sdkRequest);
+      return this.#accepted(accepting, { route, principal, trace, span: sdkRequest.span });
+    } catch (error) {
+      this.#reportUnexpected(error, route, trace);
+      this.active--;
+      return NOT_ACCEPTED;
+    }
+  }
+
+  /** The answer, once the events are durable: what waits here does not refer to the body. */
+  async #accepted(
+    accepting: Promise<IngestResult>,
+    { route, principal, trace, span }: AcceptedRequest,
+  ): Promise<Answer> {
+    let answer = UNAVAILABLE;
+    try {
+      answer = renderResult(route.shape, await accepting);
+      if (span) endSpan(span, { path: route.path, principal }, answer);
+    } catch (error) {
+      this.#reportUnexpected(error, route, trace);
     }
     this.active--;
     return answer;
@@ -184,7 +203,11 @@ function headerOnce(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function endSpan(span: Span, { path, principal }: SdkRequest, { status }: Answer): void {
+function endSpan(
+  span: Span,
+  { path, principal }: Pick<SdkRequest, 'path' | 'principal'>,
+  { status }: Answer,
+): void {
   const attributes = {
     'http.request.method': 'POST',
     'http.route': path,

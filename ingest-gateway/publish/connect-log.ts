@@ -59,6 +59,7 @@ export function logConnector(options: ConnectOptions): ConnectLog {
       pollInterval: POLL_INTERVAL,
       batchBytes: isIsolating ? 1 : batchBytes,
       isGapless: !isIsolating,
+      holdsBack: true,
       // The publisher bounds what is in flight; the client must not refuse before it does.
       maxQueued: { records: 1_000_000, bytes: 4 * maxInFlightBytes + 64 * 1024 * 1024 },
     });

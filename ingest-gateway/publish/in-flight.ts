@@ -36,6 +36,8 @@ export interface Entry {
   flow: Flow | undefined;
   /** The batch that it was put into last. */
   batch: object | undefined;
+  /** How often it was sent to Kafka; Infinity: it was somewhere else as well. */
+  sends: number;
 }
 
 const COMPACT_AT = 1024;

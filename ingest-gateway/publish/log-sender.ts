@@ -1,5 +1,6 @@
+import type { BufferPool } from '../../platform/buffer-pool.ts';
 import { BATCH_BYTES, PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
-import { encodeRawBatch } from '../../schemas/raw-batch.ts';
+import { writeRawBatch } from '../../schemas/raw-batch.ts';
 import type { ActiveClock } from './active-clock.ts';
 import type { Completions } from './completions.ts';
 import { TOO_LARGE } from './drain-group.ts';
@@ -16,6 +17,8 @@ interface LogSenderOptions {
   /** Kafka refuses records of the partition for a reason of its own. */
   onPartitionFailed: (flow: Flow) => void;
   onAcknowledged: ((milliseconds: number) => void) | undefined;
+  /** Of the values of records, and of batches. */
+  buffers: BufferPool;
   /** Absent: every record is sent alone. */
   batches: Omit<RawBatchBufferOptions, 'send'> | undefined;
 }
@@ -38,6 +41,7 @@ export class LogSender {
     const { producer } = this.#options.main;
     entry.sentAt = performance.now();
     entry.activeSince = clock.value;
+    entry.sends++;
     // Without one the entry stays in flight until the publisher notices the silence.
     if (!producer || this.#batches?.take(entry, flow, producer)) return;
     this.#sendAs(entry.record, { entries: [entry], flow, producer });
@@ -48,9 +52,12 @@ export class LogSender {
     if (!first || producer !== this.#options.main.producer) return;
     const { record } = first;
     if (entries.length === 1) return this.#sendAs(record, { entries, flow, producer });
-    const value = encodeRawBatch(
-      entries.map((entry) => ({ items: entry.record.events, value: entry.record.value })),
-    );
+    const { buffers } = this.#options;
+    const value = writeRawBatch({
+      records: entries.map(({ record: { events: items, value } }) => ({ items, value })),
+      firstIndex: 0,
+      allocate: (bytes) => buffers.take(bytes),
+    });
     this.#sendAs({ ...record, value }, { entries, flow, producer });
   }
 
@@ -58,7 +65,7 @@ export class LogSender {
     record: OutgoingRecord,
     { entries, flow, producer }: Pick<Batch, 'entries' | 'flow' | 'producer'>,
   ): void {
-    const { clock, completions, onAcknowledged } = this.#options;
+    const { clock, completions, onAcknowledged, buffers } = this.#options;
     try {
       producer.send(record, (error) => {
         if (error) return this.#failed({ entries, flow, error });
@@ -66,8 +73,12 @@ export class LogSender {
         for (const entry of entries) {
           onAcknowledged?.(now - entry.sentAt);
           if (entry.flow === flow) flow.lastAcknowledged = clock.value;
+          const isRead = isReadElsewhere(entry, flow);
           completions.acknowledge(entry);
+          if (!isRead) buffers.release(entry.record.value);
         }
+        // That of a batch: the client has its own copy, and made its only report.
+        if (entries[0]?.record !== record) buffers.release(record.value);
       });
     } catch (error) {
       this.#failed({ entries, flow, error });
@@ -97,4 +108,14 @@ export class LogSender {
     if (code !== undefined && code > 0 && code !== TOO_LARGE) onPartitionFailed(flow);
     main.fail(reason);
   }
+}
+
+/**
+ * Whether somebody may still read the value of an entry whose record was acknowledged. Nobody does
+ * when it was sent once and to nobody else: the client copies a value when it takes it, and a
+ * request does not read those of its records again. What was spooled meanwhile has left the flow,
+ * and what was sent twice may wait for an earlier producer.
+ */
+function isReadElsewhere({ flow, sends, isComplete }: Entry, sentIn: Flow): boolean {
+  return isComplete || flow !== sentIn || sends !== 1;
 }

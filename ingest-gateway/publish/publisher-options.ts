@@ -1,3 +1,4 @@
+import type { BufferPool } from '../../platform/buffer-pool.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Spool } from '../spool/spool.ts';
 import type { ConnectLog } from './connect-log.ts';
@@ -17,6 +18,8 @@ export interface PublisherOptions {
   maxInFlightBytes: number;
   /** Pause before another attempt to reach Kafka, ms. */
   retry?: { base: number; cap: number };
+  /** Of values: a value that came from it goes back when nobody reads it any more. */
+  buffers?: BufferPool;
   onAcknowledged?: (milliseconds: number) => void;
   /** Absent: each raw record is a record of Kafka. */
   batches?: RawBatchOptions;

@@ -1,4 +1,5 @@
 import type { LogRecord } from '../../ingest/log-record.ts';
+import { BufferPool } from '../../platform/buffer-pool.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
 import type { TopicPartition } from '../spool/spool.ts';
 import { ActiveClock } from './active-clock.ts';
@@ -78,6 +79,7 @@ export class Publisher {
       ...{ main, completions, topics, clock },
       onPartitionFailed: (flow) => void this.#blockAll([flow]),
       onAcknowledged: options.onAcknowledged,
+      buffers: options.buffers ?? new BufferPool({ maxFreeBytes: 0 }),
       batches: options.batches && {
         ...options.batches,
         limitOf: (topic) => inFlight.limitOf(topic),
@@ -152,7 +154,8 @@ export class Publisher {
   /**
    * Resolves with the refused records when each one is durable or refused. A refused record may be
    * in the log or not: its request is answered 503. Never rejects.
-   * @param records of one account: those of a bulk request count in its share
+   * @param records of one account: those of a bulk request count in its share. Their values belong
+   * to the publisher, which may use their memory again
    */
   publish(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const [first] = records;
@@ -167,6 +170,7 @@ export class Publisher {
         isComplete: false,
         flow: undefined,
         batch: undefined,
+        sends: 0,
       };
       for (const record of records) this.#router.accept({ ...entry, record });
     });

@@ -56,6 +56,7 @@ export class RecordRouter {
   /** A record that was accepted before, in whatever phase the publisher is. */
   resume(entry: Entry): void {
     const { main, queue, completions } = this.#options;
+    entry.sends = Infinity;
     // Neither the limit of what is in flight nor a turn applies.
     if (main.route === 'log') this.#dispatch(entry, { flow: this.#flowOf(entry), limits: 'disk' });
     else completions.append(entry, { queue, limits: 'disk' });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { cpSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { BufferPool } from '../../platform/buffer-pool.ts';
 import { BULK_RECORDS } from './bulk-share.ts';
 import { ModelLog, type Behaviour } from './testing/model-log.ts';
 import {
@@ -77,6 +78,8 @@ class Run {
   readonly accounts: number[] = [];
   readonly #folders: string[] = [];
   readonly #abandoned: UnderTest[] = [];
+  /** Of the values: what the publisher gives back is no number any more. */
+  #buffers!: BufferPool;
   #under!: UnderTest;
   #answers: Promise<void>[] = [];
   #next = 0;
@@ -86,7 +89,12 @@ class Run {
   async start(): Promise<void> {
     const folder = await makeFolder();
     this.#folders.push(folder);
-    this.#under = await openPublisher(this.model, { folder });
+    await this.#open(folder);
+  }
+
+  async #open(folder: string): Promise<void> {
+    this.#buffers = new BufferPool({ minBytes: 1, maxFreeBytes: 4096, fill: 0xff });
+    this.#under = await openPublisher(this.model, { folder, buffers: this.#buffers });
   }
 
   async take(one: Step): Promise<void> {
@@ -119,7 +127,7 @@ class Run {
       case 'stop':
         await this.#under.publisher.close(20);
         await this.#under.spool.close();
-        this.#under = await openPublisher(model, { folder: this.#under.folder });
+        await this.#open(this.#under.folder);
     }
   }
 
@@ -154,13 +162,18 @@ class Run {
   #publish(to: readonly number[], accountId: number): void {
     const first = this.#next;
     this.#next += to.length;
-    const records = to.map((partition, at) => record(first + at, { partition, accountId }));
+    const records = to.map((partition, at) => {
+      const one = record(first + at, { partition, accountId });
+      const value = this.#buffers.take(one.value.length);
+      one.value.copy(value);
+      return { ...one, value };
+    });
     for (let number = first; number < this.#next; number++) this.accounts[number] = accountId;
     const life = this.#life;
     this.#answers.push(
       this.#under.publisher.publish(records).then((refused) => {
         if (refused.length > 0 || life !== this.#life) return;
-        for (const { value } of records) this.durable.add(Number(value));
+        for (const at of to.keys()) this.durable.add(first + at);
       }),
     );
   }
@@ -175,7 +188,7 @@ class Run {
     this.model.killProducers();
     this.#abandoned.push(killed);
     this.#answers = [];
-    this.#under = await openPublisher(this.model, { folder });
+    await this.#open(folder);
   }
 }
 
@@ -189,6 +202,7 @@ it('whatever partitions, Kafka and the process do, every answered record is in t
         await run.finish();
         const { appended } = run.model;
         const found = new Set(appended.map(({ value }) => Number(value)));
+        expect([...found].filter((number) => !(number < run.accounts.length))).toEqual([]);
         expect([...run.durable].filter((number) => !found.has(number))).toEqual([]);
         const logs = Object.groupBy(
           appended,

@@ -17,6 +17,7 @@ function entry(
     isComplete: false,
     flow: undefined,
     batch: undefined,
+    sends: 0,
   };
 }
 

@@ -5,7 +5,7 @@ import { deliveryCode } from './delivery-error.ts';
 import { authenticate } from './authenticate.ts';
 import { rdkafkaConnection, type KafkaSettings } from './connection.ts';
 import { deliveryPolls } from './delivery-polls.ts';
-import { FirstRecords } from './first-records.ts';
+import { PartitionSends } from './partition-sends.ts';
 import type { RecordHeader } from './record-headers.ts';
 import { physicalTopic, topicNamesKnown } from './topic-names.ts';
 
@@ -50,6 +50,11 @@ export interface ProducerOptions {
    * records after it are appended; for callers that have one record per partition in flight.
    */
   isGapless?: boolean;
+  /**
+   * True: the client gets no record that it cannot send yet, and saves CPU; for records that are
+   * many and large. False by default: small ones are acknowledged a poll sooner.
+   */
+  holdsBack?: boolean;
   /** Maximum records and bytes in the client's queue. */
   maxQueued: { records: number; bytes: number };
 }
@@ -58,7 +63,7 @@ export interface LogProducer {
   /**
    * Queues a record. `done` is called once: with the offset and the append time (ms; -1: unknown)
    * when every in-sync replica has it (acks=all), otherwise with PublishFailed. The first record of
-   * a partition is sent alone (first-records.ts). Throws PublishFailed when the queue is full.
+   * a partition is sent alone (partition-sends.ts). Throws PublishFailed when the queue is full.
    */
   send(
     record: OutgoingRecord,
@@ -90,6 +95,8 @@ interface Sent {
   /** The name in Kafka when it was sent: each topic that replaces one has first records again. */
   topic: string;
   partition: number;
+  /** Of its value. */
+  bytes: number;
   record: OutgoingRecord;
   done: (error: PublishFailed | undefined, offset: number, appendedAt?: number) => void;
 }
@@ -97,10 +104,10 @@ interface Sent {
 /** Codes of librdkafka: its queue is full; an offset that it does not know. */
 const QUEUE_FULL = -184;
 const NO_OFFSET = -1001;
-const REFUSED = 'the client accepts no more records after the first one of the partition';
+const REFUSED = 'the client refuses a record of the partition that waited';
 /**
  * Answers about the one record: MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
- * INVALID_RECORD. They say nothing about the records that wait for it.
+ * INVALID_RECORD. They say nothing about the records that wait behind it.
  */
 const OF_ONE_RECORD: ReadonlySet<number> = new Set([10, 18, 32, 87]);
 /** Far below producer.id.expiration.ms of the brokers, which is a day by default, ms. */
@@ -108,7 +115,7 @@ const RENEW_MS = 6 * 3_600_000;
 
 /**
  * A report of success without an offset is no acknowledgement: librdkafka concludes from an answer
- * to a later record that this one was appended, which need not be (first-records.ts).
+ * to a later record that this one was appended, which need not be (partition-sends.ts).
  */
 function failureOf(
   error: kafka.LibrdKafkaError | null,
@@ -120,11 +127,11 @@ function failureOf(
     : new PublishFailed('Kafka acknowledged later records, but not this one', NO_OFFSET);
 }
 
-/** Of a record that fails with the first one of its partition. */
-function failureAfter(first: PublishFailed | undefined): PublishFailed {
-  if (!first) return new PublishFailed(REFUSED, QUEUE_FULL);
-  if (!OF_ONE_RECORD.has(first.kafkaCode)) return first;
-  return new PublishFailed(`not sent after the first record: ${first.message}`, QUEUE_FULL);
+/** Of a record that waits, and fails with an earlier one of its partition. */
+function failureAfter(earlier: PublishFailed | undefined): PublishFailed {
+  if (!earlier) return new PublishFailed(REFUSED, QUEUE_FULL);
+  if (!OF_ONE_RECORD.has(earlier.kafkaCode)) return earlier;
+  return new PublishFailed(`not sent after a record that failed: ${earlier.message}`, QUEUE_FULL);
 }
 
 /**
@@ -133,7 +140,7 @@ function failureAfter(first: PublishFailed | undefined): PublishFailed {
  * has a gap. Rejects when no broker answers within `connectTimeout`.
  */
 export async function connectProducer(options: ProducerOptions): Promise<LogProducer> {
-  const { maxQueued } = options;
+  const { maxQueued, batchBytes = BATCH_BYTES } = options;
   await topicNamesKnown();
   const producer = new kafka.Producer(
     {
@@ -144,7 +151,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       'linger.ms': options.linger,
       'compression.type': options.compression ?? 'none',
       'batch.num.messages': 10_000,
-      'batch.size': options.batchBytes ?? BATCH_BYTES,
+      'batch.size': batchBytes,
       'message.max.bytes': 16 * 1024 * 1024,
       'message.timeout.ms': options.timeout,
       'queue.buffering.max.messages': maxQueued.records,
@@ -155,11 +162,17 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   );
   const inFlight = new Set<Sent>();
   let bytes = 0;
-  const firsts = new FirstRecords<Sent>((sent) => {
-    const { topic, partition } = sent;
-    const { key, value, timestamp, headers } = sent.record;
-    if (headers) producer.produce(topic, partition, value, key, timestamp, sent, [...headers]);
-    else producer.produce(topic, partition, value, key, timestamp, sent);
+  const sends = new PartitionSends<Sent>({
+    produce(sent) {
+      const { topic, partition } = sent;
+      const { key, value, timestamp, headers } = sent.record;
+      if (headers) producer.produce(topic, partition, value, key, timestamp, sent, [...headers]);
+      else producer.produce(topic, partition, value, key, timestamp, sent);
+    },
+    holdsBack: options.holdsBack ?? false,
+    linger: options.linger,
+    batchBytes,
+    now: () => performance.now(),
   });
   const polls = deliveryPolls(producer, {
     interval: options.pollInterval,
@@ -167,7 +180,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
   });
   const forget = (sent: Sent): boolean => {
     if (!inFlight.delete(sent)) return false;
-    bytes -= sent.record.value.length;
+    bytes -= sent.bytes;
     return true;
   };
   const complete = (
@@ -176,7 +189,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     offset: number,
     appendedAt = -1,
   ) => {
-    const failed = firsts.reported(sent, { isDelivered: !error });
+    const failed = sends.reported(sent, { isDelivered: !error });
     if (error && forget(sent)) sent.done(error, offset, appendedAt);
     for (const next of failed) if (forget(next)) next.done(failureAfter(error), -1, -1);
     // Last, because it may send: nothing overtakes those that the client has just refused.
@@ -212,19 +225,19 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
     );
   });
   polls.begin();
-  const renewing = setInterval(() => firsts.renew(), RENEW_MS).unref();
+  const renewing = setInterval(() => sends.renew(), RENEW_MS).unref();
   const send = (record: OutgoingRecord, done: Sent['done']) => {
     const { length } = record.value;
-    // Records that wait for the first one are not in the client's queue, which counts the same.
+    // Records that wait are not in the client's queue, which counts the same.
     if (inFlight.size >= maxQueued.records || bytes + length > maxQueued.bytes)
       throw new PublishFailed('the queue of the producer is full', QUEUE_FULL);
     const topic = physicalTopic(record.topic);
-    const sent = { topic, partition: record.partition, record, done };
+    const sent = { topic, partition: record.partition, bytes: length, record, done };
     inFlight.add(sent);
     bytes += length;
     polls.sent();
     try {
-      firsts.send(sent);
+      sends.send(sent);
     } catch (error) {
       forget(sent);
       const cause = error as kafka.LibrdKafkaError;
@@ -273,7 +286,7 @@ export async function connectProducer(options: ProducerOptions): Promise<LogProd
       clearInterval(renewing);
       const until = performance.now() + ms;
       const left = () => Math.max(0, until - performance.now());
-      while (firsts.isWaiting && left() > 0) await delay(CLOSE_POLL_MS);
+      while (sends.isWaiting && left() > 0) await delay(CLOSE_POLL_MS);
       await Promise.race([
         new Promise<void>((resolve) => producer.flush(left(), () => resolve())),
         new Promise((resolve) => setTimeout(resolve, left() + 500).unref()),

@@ -132,7 +132,8 @@ class ModelProducer {
     const name = `${record.topic}-${record.partition}`;
     const queue = this.#queues.get(name) ?? [];
     this.#queues.set(name, queue);
-    queue.push({ record, done });
+    // The client has a copy of its own.
+    queue.push({ record: { ...record, value: Buffer.from(record.value) }, done });
     setImmediate(() => this.#run(name));
   }
 
