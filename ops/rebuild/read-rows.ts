@@ -11,6 +11,7 @@ import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import {
   sourceBatches,
+  type RawRows,
   type ReadRows,
   type SourceBatch,
   type SourceRow,
@@ -24,6 +25,8 @@ export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   source: RebuildSource;
   /** How far rows of events.normalised are decoded; by default as a whole. */
   readRows?: ReadRows<Row> | undefined;
+  /** What events of events.raw become; by default whole rows. */
+  rawRows?: RawRows<Row> | undefined;
   /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
   /** By partition: the first retained offset, where one without progress begins. */
@@ -40,7 +43,7 @@ export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   signal: AbortSignal;
 }
 
-const BATCH = 2000;
+const BATCH = 500;
 
 /**
  * Reads all partitions, one generation of the log after the other, oldest record first: nearly the
@@ -98,7 +101,15 @@ class PartitionReader<Row extends SourceRow> {
   generation = 0;
 
   constructor(
-    { connections, source, readRows: read, until, generationOf, signal }: ReadRowsOptions<Row>,
+    {
+      connections,
+      source,
+      readRows: read,
+      rawRows,
+      until,
+      generationOf,
+      signal,
+    }: ReadRowsOptions<Row>,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
@@ -112,6 +123,7 @@ class PartitionReader<Row extends SourceRow> {
       to: until.get(partition)?.next ?? 0,
       maxEvents: BATCH,
       readRows: read,
+      rawRows,
       signal,
     });
     this.#next = this.#read();
