@@ -75,11 +75,9 @@ export async function* readRows<Row extends SourceRow = EventRow>(
             (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0),
         );
       if (!first?.batch) return;
+      const isLearning = readers.some((reader) => reader.isLearning);
       first.reader.advance();
-      const batch = await rowsOf(options, {
-        batch: first.batch,
-        isLearning: heads.some((head) => head?.events.some(({ verdictsKnown }) => !verdictsKnown)),
-      });
+      const batch = await rowsOf(options, { batch: first.batch, isLearning });
       options.from.set(batch.partition, batch.progress);
       yield batch;
     }
@@ -99,6 +97,8 @@ class PartitionReader<Row extends SourceRow> {
   #next: Promise<SourceBatch<Row | EventRow> | undefined>;
   /** Of the head; a batch without events is in that of the one before. */
   generation = 0;
+  /** Whether the head has events without verdicts. */
+  isLearning = false;
 
   constructor(
     {
@@ -157,6 +157,7 @@ class PartitionReader<Row extends SourceRow> {
     const part = this.#parts.shift();
     const [head] = part?.events ?? [];
     if (head) this.generation = this.#generationOf(head.epoch);
+    this.isLearning = part?.events.some(({ verdictsKnown }) => !verdictsKnown) ?? false;
     return part;
   }
 }
