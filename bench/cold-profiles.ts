@@ -78,7 +78,7 @@ async function measure(store: ProfileStore, people: number, count: number): Prom
   const took = performance.now() - began;
   const used = process.cpuUsage(own);
   // A few others are among them: those with the same hash.
-  const missing = ids.filter((one) => !loaded.has(profileKey(one.accountId, one.distinctId)));
+  const missing = ids.filter((one) => !loaded.get(profileKey(one.accountId, one.distinctId)));
   if (missing.length > 0) throw new Error(`${missing.length} of ${count} were not found`);
   return {
     took,

@@ -1,6 +1,12 @@
 import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
 import { ITEMS_KEY, roleOf, type BodyShape, type Role } from './body-roles.ts';
-import { escapeLength, JSON_BYTES, literalEnd, mayBeInfinite, numberEnd } from './json-bytes.ts';
+import {
+  escapeLength,
+  JSON_BYTES,
+  literalEnd,
+  mayBeInfinite,
+  numberEnd,
+} from '../events/json-bytes.ts';
 
 const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
   JSON_BYTES;

@@ -3,8 +3,8 @@ import { MAX_BATCH_ITEMS } from '../events/rejections.ts';
 import { parseRfc3339 } from '../events/rfc3339.ts';
 import type { EventFields } from '../events/validate-event.ts';
 import { MAX_KEYS } from '../events/values.ts';
-import { JSON_BYTES } from './json-bytes.ts';
-import { NONE as NO_END, objectEnd, plainEnd, skipSpace, valueEnd } from './json-ends.ts';
+import { JSON_BYTES } from '../events/json-bytes.ts';
+import { NONE as NO_END, objectEnd, plainEnd, skipSpace, valueEnd } from '../events/json-ends.ts';
 import type { BatchSlices, Slice } from './slice-items.ts';
 
 const { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } = JSON_BYTES;

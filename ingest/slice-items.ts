@@ -1,4 +1,4 @@
-import { JSON_BYTES } from './json-bytes.ts';
+import { JSON_BYTES } from '../events/json-bytes.ts';
 
 const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
   JSON_BYTES;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HEADER_BYTES, rawRecordCodec, UnreadableRecord, writerOf } from './codec.ts';
-import { RawReader, type RawCounts, type RawText } from './raw-reader.ts';
+import { RawReader, type RawCounts, type RawContents } from './raw-reader.ts';
 import type { RawRecord } from './records.ts';
 import { anyBytes, anyRawRecord } from './testing/any-raw-record.ts';
 import { writeZigzag } from './varint.ts';
@@ -31,14 +31,16 @@ function resultOf<T>(read: () => T): T | string {
 }
 
 /** Without the bytes of clients, which the reader returns in rare cases. */
-function textOf({ record, body }: RawText): string {
+function textOf({ record, bytes, bodyStart, bodyEnd }: RawContents): string {
   const facts = Object.entries(record).filter(([name]) => name !== 'body' && name !== 'delivery');
+  const body = bytes.toString('utf8', bodyStart, bodyEnd);
   return JSON.stringify([Object.fromEntries(facts), body]);
 }
 
 function byCodec(value: Buffer): string {
   const record = rawRecordCodec.decode(value);
-  return textOf({ record, body: record.body.toString() });
+  const { body: bytes } = record;
+  return textOf({ record, bytes, bodyStart: 0, bodyEnd: bytes.length });
 }
 
 function countsByCodec(value: Buffer): RawCounts {

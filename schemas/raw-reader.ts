@@ -11,10 +11,12 @@ import type { RawItem, RawRecord } from './records.ts';
 /** A raw record without the bytes that clients sent: they are read where they are needed. */
 export type RawFacts = Omit<RawRecord, 'body' | 'delivery'>;
 
-/** The facts of a raw record, and its body as text. */
-export interface RawText {
+/** The facts of a raw record, and its body as a part of `bytes`. */
+export interface RawContents {
   record: RawFacts;
-  body: string;
+  bytes: Buffer;
+  bodyStart: number;
+  bodyEnd: number;
 }
 
 /** What the books need of a raw record. */
@@ -62,12 +64,12 @@ export class RawReader {
   readonly #type = new LastText();
 
   /** Throws UnreadableRecord as the codec does. */
-  read(bytes: Buffer): RawText {
+  read(bytes: Buffer): RawContents {
     const version = versionOf(bytes);
     const found = version > 0 && this.#whole(bytes, () => this.#read(version));
     if (found) return found;
     const record = rawRecordCodec.decode(bytes);
-    return { record, body: record.body.toString('utf8') };
+    return { record, bytes: record.body, bodyStart: 0, bodyEnd: record.body.length };
   }
 
   /** What the books need; all else is skipped. Throws UnreadableRecord as the codec does. */
@@ -98,7 +100,7 @@ export class RawReader {
     this.#isInexact = false;
   }
 
-  #read(version: number): RawText {
+  #read(version: number): RawContents {
     const account_id = this.#long();
     const app_id = this.#long();
     const write_key_id = this.#long();
@@ -112,8 +114,8 @@ export class RawReader {
     const gateway = this.#text(this.#gateway);
     const sequence = this.#long();
     const shape = this.#text(this.#shape) as RawRecord['shape'];
-    const from = this.#skip();
-    const body = (this.#bytes as Sliceable).utf8Slice(from, this.#at);
+    const bodyStart = this.#skip();
+    const bodyEnd = this.#at;
     const items: RawItem[] = [];
     for (let count = this.#block(); count > 0; count = this.#block())
       for (let item = 0; item < count; item++) items.push(this.#item());
@@ -136,7 +138,7 @@ export class RawReader {
       items,
       redriven_from,
     };
-    return { record, body };
+    return { record, bytes: this.#bytes, bodyStart, bodyEnd };
   }
 
   #counts(version: number): RawCounts {

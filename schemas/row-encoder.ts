@@ -25,11 +25,19 @@ export class RowEncoder {
     to.texts(row.traits);
     to.numbers(row.trait_numbers);
     to.texts(row.profile);
-    for (const { since, write } of ADDED) if (since <= version) write(row, to);
+    writeAdded(row, to, version);
   }
 }
 
-type FieldWriter = (row: EventRow, to: AvroWriter) => void;
+/** The fields after those of version 1. */
+export type AddedFields = Pick<EventRow, '_trace'>;
+
+/** Writes the fields that the versions after the first one added, up to `version`. */
+export function writeAdded(row: AddedFields, to: AvroWriter, version: number): void {
+  for (const { since, write } of ADDED) if (since <= version) write(row, to);
+}
+
+type FieldWriter = (row: AddedFields, to: AvroWriter) => void;
 
 /** The fields after those of version 1, in their order, and the version that added each. */
 const ADDED: readonly { since: number; write: FieldWriter }[] = ROW_VERSIONS.flatMap(
@@ -41,7 +49,7 @@ const ADDED: readonly { since: number; write: FieldWriter }[] = ROW_VERSIONS.fla
 
 /** Writes one field; the default of the schema when the row has no value. */
 function fieldWriter({ name, type, default: otherwise }: RowField): FieldWriter {
-  const value = (row: EventRow): unknown =>
+  const value = (row: AddedFields): unknown =>
     (row as unknown as Record<string, unknown>)[name] ?? otherwise;
   const kind = typeof type === 'string' ? type : JSON.stringify(type);
   switch (kind) {
@@ -86,7 +94,17 @@ function writeIdentity(row: EventRow, to: AvroWriter): void {
   to.string(row.currency);
 }
 
-function writeContext(row: EventRow, to: AvroWriter): void {
+/** The columns from the connection and the context: from `source` to `city`. */
+export type ContextBlock = Omit<
+  EventRow,
+  | ('_epoch' | '_partition' | '_offset' | '_index' | '_acceptance' | '_dedupe_id' | '_trace')
+  | ('account_id' | 'app_id' | 'type' | 'event' | 'message_id' | 'timestamp' | 'received_at')
+  | ('user_id' | 'anonymous_id' | 'previous_id' | 'properties' | 'property_numbers')
+  | ('revenue' | 'currency' | 'traits' | 'trait_numbers' | 'profile')
+>;
+
+/** Writes the columns of a row from `source` to `city`, in their order. */
+export function writeContext(row: ContextBlock, to: AvroWriter): void {
   to.string(row.source);
   to.string(row.ip);
   to.string(row.user_agent);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { RawRecord } from '../../schemas/records.ts';
-import { decideItem } from '../raw/decide.ts';
+import { decideItem, wholeRows } from '../raw/decide.ts';
 import { decodeRecord } from '../raw/decode-record.ts';
 import { sampleEvent, sampleMessage, sampleRecord, sampleBatch } from '../testing/raw-records.ts';
 import { ContextReader } from '../normalise.ts';
@@ -51,14 +51,14 @@ describe('a raw record with events of an erased person', () => {
   });
 
   it('is normalised to nothing where the person was, and as before elsewhere', () => {
-    const contexts = new ContextReader(new UserAgentCache(10));
+    const makeRow = wholeRows(new ContextReader(new UserAgentCache(10)));
     const decide = (record: RawRecord) => {
       const decoded = decodeRecord(sampleMessage(record, { offset: 7 }));
       if (decoded.state !== 'decoded') throw new Error('cannot be decoded');
       return record.items.map((_, index) => {
         const position = { epoch: 0, partition: 0, offset: 7, index };
         const resolution = { verdict: 'first' } as const;
-        return decideItem({ decoded, index, position, acceptance: 0, resolution }, contexts);
+        return decideItem({ decoded, index, position, acceptance: 0, resolution }, makeRow);
       });
     };
     const left = decide(erase(mixed) ?? mixed);

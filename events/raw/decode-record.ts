@@ -1,19 +1,95 @@
 import { isJsonObject } from '../json.ts';
 import { isUnknownSchema, rawRecordCodec, UnreadableRecord } from '../../schemas/codec.ts';
-import { RawReader, type RawFacts, type RawText } from '../../schemas/raw-reader.ts';
+import { RawReader, type RawContents, type RawFacts } from '../../schemas/raw-reader.ts';
 import { recordsInBatch } from '../../schemas/raw-batch.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import { allItemsOf, type Failure, type SourceRecord } from './failure.ts';
+import { PLACES, scanEvents, type ScannedBody } from './scan-events.ts';
 
-/** A record of events.raw with its parsed body. */
-export interface DecodedRecord {
-  readonly state: 'decoded';
+/** A record of events.raw whose body is JSON. Values are made of it when they are asked for. */
+export class DecodedRecord {
+  readonly state = 'decoded';
   readonly source: SourceRecord;
   readonly record: RawFacts;
+  /** The body, from `bodyStart` to `bodyEnd`. */
+  readonly bytes: Buffer;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+  /** Where the body has its events; undefined for an uncommon one, which is parsed already. */
+  readonly scanned: ScannedBody | undefined;
+  #parsed: ParsedBody | undefined;
+  #context: { value: unknown } | undefined;
+
+  constructor(
+    source: SourceRecord,
+    { record, bytes, bodyStart, bodyEnd }: RawContents,
+    body: ScannedBody | ParsedBody,
+  ) {
+    this.source = source;
+    this.record = record;
+    this.bytes = bytes;
+    this.bodyStart = bodyStart;
+    this.bodyEnd = bodyEnd;
+    this.scanned = 'places' in body ? body : undefined;
+    this.#parsed = 'places' in body ? undefined : body;
+  }
+
   /** The client's events; `RawItem.at` is an index into them. */
-  readonly envelopes: readonly unknown[];
+  get envelopes(): readonly unknown[] {
+    return this.#parse().envelopes;
+  }
+
   /** `context` of the batch, for events without their own. */
-  readonly batchContext: unknown;
+  get batchContext(): unknown {
+    if (this.#parsed || !this.scanned) return this.#parse().batchContext;
+    const { contextStart, contextEnd } = this.scanned;
+    this.#context ??= {
+      value: contextEnd === 0 ? undefined : this.parse(contextStart, contextEnd),
+    };
+    return this.#context.value;
+  }
+
+  /** Whether the body has an event at this index. */
+  hasEvent(at: number): boolean {
+    return this.scanned
+      ? this.scanned.places[at * PLACES + 1] !== undefined
+      : isJsonObject(this.#parse().envelopes[at]);
+  }
+
+  /** One of the client's events; undefined when the body has no such event. */
+  envelope(at: number): unknown {
+    if (this.#parsed || !this.scanned) return this.#parse().envelopes[at];
+    const { places } = this.scanned;
+    const [start, end] = [places[at * PLACES], places[at * PLACES + 1]];
+    return start === undefined || end === undefined ? undefined : this.parse(start, end);
+  }
+
+  /** The value of a part of the body that is JSON. */
+  parse(start: number, end: number): unknown {
+    return JSON.parse(this.bytes.toString('utf8', start, end)) as unknown;
+  }
+
+  #parse(): ParsedBody {
+    if (this.#parsed) return this.#parsed;
+    const body = parsedBody(this.record, this.parse(this.bodyStart, this.bodyEnd));
+    if (typeof body === 'string') throw new Error(`a body that was scanned is none: ${body}`);
+    return (this.#parsed = body);
+  }
+}
+
+interface ParsedBody {
+  envelopes: readonly unknown[];
+  batchContext: unknown;
+}
+
+/** Returns what is wrong when the body is no event, or no batch. */
+function parsedBody({ shape }: Pick<RawFacts, 'shape'>, body: unknown): ParsedBody | string {
+  if (!isJsonObject(body)) return 'the body is not a JSON object';
+  if (shape !== 'batch') return { envelopes: [body], batchContext: undefined };
+  const { batch: envelopes, context: batchContext } = body;
+  return Array.isArray(envelopes)
+    ? { envelopes, batchContext }
+    : 'the body of a batch has no array batch';
 }
 
 export interface UndecodableRecord {
@@ -56,14 +132,14 @@ export function decodeRecords(source: SourceRecord): DecodeResult[] {
 }
 
 /**
- * Decodes one raw record and parses its body. A record that cannot be decoded or parsed is
+ * Decodes one raw record and checks its body. A record that cannot be decoded or parsed is
  * undecodable as a whole; other errors are thrown, as is an unknown schema (UnreadableRecord): the
  * reader waits for a release that knows it.
  */
 export function decodeRecord(source: SourceRecord): DecodeResult {
   if (source.value === null)
     return undecodable(source, { reason: 'empty_record', detail: 'the record has no value' });
-  let read: RawText;
+  let read: RawContents;
   try {
     read = reader.read(source.value);
   } catch (error) {
@@ -71,16 +147,18 @@ export function decodeRecord(source: SourceRecord): DecodeResult {
       return undecodable(source, { reason: error.code, detail: error.message });
     throw error;
   }
-  const { record } = read;
+  const { record, bytes, bodyStart: from, bodyEnd: to } = read;
   const { inBatch } = source;
   if (inBatch && inBatch.items !== record.items.length)
     return undecodable(source, {
       reason: 'broken_datum',
       detail: `the raw batch says that the record has ${inBatch.items} items, it has ${record.items.length}`,
     });
-  let body: unknown;
+  const scanned = scanEvents(bytes, { from, to, shape: record.shape });
+  if (scanned) return new DecodedRecord(source, read, scanned);
+  let value: unknown;
   try {
-    body = JSON.parse(read.body);
+    value = JSON.parse(bytes.toString('utf8', from, to));
   } catch (error) {
     return invalidBody(source, {
       record,
@@ -88,22 +166,10 @@ export function decodeRecord(source: SourceRecord): DecodeResult {
       detail: withoutQuotes((error as Error).message),
     });
   }
-  if (!isJsonObject(body))
-    return invalidBody(source, {
-      record,
-      reason: 'body_not_event',
-      detail: 'the body is not a JSON object',
-    });
-  if (record.shape !== 'batch')
-    return { state: 'decoded', source, record, envelopes: [body], batchContext: undefined };
-  const envelopes = body['batch'];
-  if (!Array.isArray(envelopes))
-    return invalidBody(source, {
-      record,
-      reason: 'body_not_event',
-      detail: 'the body of a batch has no array batch',
-    });
-  return { state: 'decoded', source, record, envelopes, batchContext: body['context'] };
+  const body = parsedBody(record, value);
+  if (typeof body === 'string')
+    return invalidBody(source, { record, reason: 'body_not_event', detail: body });
+  return new DecodedRecord(source, read, body);
 }
 
 function undecodable(

@@ -1,9 +1,7 @@
-import { ContextReader } from '../../events/normalise.ts';
 import { decodeRecord } from '../../events/raw/decode-record.ts';
 import { claimsToResolve } from '../../events/raw/record-claims.ts';
-import { UserAgentCache } from '../../events/user-agent.ts';
 import { normaliseChunk } from '../../pipeline/normalise/normalise-chunk.ts';
-import { RowBatchBuilder } from '../../pipeline/normalise/row-batch-builder.ts';
+import { rowTools } from '../../pipeline/normalise/row-tools.ts';
 import { rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import { TOPIC } from '../../schemas/topology.ts';
@@ -11,7 +9,7 @@ import { TOPIC } from '../../schemas/topology.ts';
 /** Limits of the normaliser's row batches. */
 const ROW_BATCH_LIMITS = { rows: 1000, bytes: 1024 * 1024, rowBytes: 15 * 1024 * 1024 };
 
-const contexts = new ContextReader(new UserAgentCache(1000));
+const tools = rowTools({ limits: ROW_BATCH_LIMITS, userAgents: 1000 });
 
 /** Normalises without publishing. Returns the first failure, or undefined if all become rows. */
 export function tryRecord(
@@ -23,7 +21,7 @@ export function tryRecord(
   const claims = claimsToResolve(records, () => 0);
   const { deadLetters } = normaliseChunk(
     { records, claims, resolutions: claims.map(() => ({ verdict: 'first' })) },
-    { rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS), contexts, now: record.received_at },
+    { ...tools, now: record.received_at },
   );
   return deadLetters[0];
 }

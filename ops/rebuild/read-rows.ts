@@ -11,6 +11,7 @@ import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
 import {
   sourceBatches,
+  type RawRows,
   type ReadRows,
   type SourceBatch,
   type SourceRow,
@@ -24,6 +25,8 @@ export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   source: RebuildSource;
   /** How far rows of events.normalised are decoded; by default as a whole. */
   readRows?: ReadRows<Row> | undefined;
+  /** What events of events.raw become; by default whole rows. */
+  rawRows?: RawRows<Row> | undefined;
   /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
   /** By partition: the first retained offset, where one without progress begins. */
@@ -40,7 +43,7 @@ export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   signal: AbortSignal;
 }
 
-const BATCH = 2000;
+const BATCH = 500;
 
 /**
  * Reads all partitions, one generation of the log after the other, oldest record first: nearly the
@@ -72,11 +75,9 @@ export async function* readRows<Row extends SourceRow = EventRow>(
             (a.batch?.appendedAt ?? 0) - (b.batch?.appendedAt ?? 0),
         );
       if (!first?.batch) return;
+      const isLearning = readers.some((reader) => reader.isLearning);
       first.reader.advance();
-      const batch = await rowsOf(options, {
-        batch: first.batch,
-        isLearning: heads.some((head) => head?.events.some(({ verdictsKnown }) => !verdictsKnown)),
-      });
+      const batch = await rowsOf(options, { batch: first.batch, isLearning });
       options.from.set(batch.partition, batch.progress);
       yield batch;
     }
@@ -96,9 +97,19 @@ class PartitionReader<Row extends SourceRow> {
   #next: Promise<SourceBatch<Row | EventRow> | undefined>;
   /** Of the head; a batch without events is in that of the one before. */
   generation = 0;
+  /** Whether the head has events without verdicts. */
+  isLearning = false;
 
   constructor(
-    { connections, source, readRows: read, until, generationOf, signal }: ReadRowsOptions<Row>,
+    {
+      connections,
+      source,
+      readRows: read,
+      rawRows,
+      until,
+      generationOf,
+      signal,
+    }: ReadRowsOptions<Row>,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
@@ -112,6 +123,7 @@ class PartitionReader<Row extends SourceRow> {
       to: until.get(partition)?.next ?? 0,
       maxEvents: BATCH,
       readRows: read,
+      rawRows,
       signal,
     });
     this.#next = this.#read();
@@ -145,6 +157,7 @@ class PartitionReader<Row extends SourceRow> {
     const part = this.#parts.shift();
     const [head] = part?.events ?? [];
     if (head) this.generation = this.#generationOf(head.epoch);
+    this.isLearning = part?.events.some(({ verdictsKnown }) => !verdictsKnown) ?? false;
     return part;
   }
 }

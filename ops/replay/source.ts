@@ -1,5 +1,6 @@
 import { TOPIC } from '../../schemas/topology.ts';
 import { ContextReader } from '../../events/normalise.ts';
+import { wholeRows, type RowMaker } from '../../events/raw/decide.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { readRawEvents, type RawEvent } from '../../pipeline/replay/raw-events.ts';
 import { eventOffsetKey, type EventOffset } from '../../schemas/log-position.ts';
@@ -16,12 +17,7 @@ import { decodeIfReadable, rowBatchCodec } from '../../schemas/codec.ts';
 import { claimId, claimScope, type ClaimId } from '../../events/claims/claim-id.ts';
 
 /** An event of the replayed range with the verdict that the pipeline recorded for its position. */
-export interface SourceEvent<Row = EventRow> extends Omit<RawEvent, 'row'> {
-  row: Row | undefined;
-  verdict: VerdictKind | undefined;
-  /** Whether verdicts cover the position: without one its row was published. */
-  verdictsKnown: boolean;
-}
+export type SourceEvent<Row = EventRow> = RawEvent<Row>;
 
 /** Consecutive records of one partition of the replayed topic. */
 export interface SourceBatch<Row = EventRow> {
@@ -48,6 +44,9 @@ export type ReadRows<Row extends SourceRow> = (
   value: Buffer | null,
 ) => readonly (Row | EventRow)[] | undefined;
 
+/** Makes rows of events of events.raw as far as the caller needs them, for one reader. */
+export type RawRows<Row extends SourceRow> = (contexts: ContextReader) => RowMaker<Row | EventRow>;
+
 interface SourceOptions<Row extends SourceRow> {
   connections: Connections;
   topic: ReplayTopic;
@@ -58,6 +57,8 @@ interface SourceOptions<Row extends SourceRow> {
   maxEvents: number;
   /** By default rows of events.normalised are decoded as a whole. */
   readRows?: ReadRows<Row> | undefined;
+  /** By default events of events.raw become whole rows. */
+  rawRows?: RawRows<Row> | undefined;
   signal: AbortSignal;
 }
 
@@ -80,8 +81,8 @@ export async function* sourceBatches<Row extends SourceRow = EventRow>(
   const withoutErased = (await ErasureView.read(connections.database, 'recorded')).reader(topic);
   const read: Parser<Row | EventRow> =
     topic === TOPIC.raw
-      ? rawParser({ contexts, epochs })
-      : rowBatchParser(options.readRows ?? wholeRows);
+      ? rawParser((options.rawRows ?? wholeRows)(contexts), epochs)
+      : rowBatchParser(options.readRows ?? wholeRowBatch);
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch<Row | EventRow> | undefined;
   const finish = async (
@@ -90,7 +91,7 @@ export async function* sourceBatches<Row extends SourceRow = EventRow>(
     if (topic !== TOPIC.raw) return done;
     const found = await verdicts?.log.between(done.first, done.last);
     for (const event of done.events) {
-      event.verdict = found?.get(eventOffsetKey(event.at));
+      if (found && found.size > 0) event.verdict = found.get(eventOffsetKey(event.at));
       event.verdictsKnown = event.at.offset >= (verdicts?.coveredFrom ?? Number.POSITIVE_INFINITY);
     }
     return done;
@@ -134,22 +135,12 @@ export async function* sourceBatches<Row extends SourceRow = EventRow>(
   }
 }
 
-interface ParserTools {
-  contexts: ContextReader;
-  /** Of events.raw. */
-  epochs: TopicEpochs;
-}
-
-function rawParser({ contexts, epochs }: ParserTools): Parser<EventRow> {
+/** @param epochs of events.raw */
+function rawParser<Row>(makeRow: RowMaker<Row>, epochs: TopicEpochs): Parser<Row> {
   const epochOf = (of: number, offset: number) => epochs.at(of, offset);
   return (message) => {
-    const { events, unreadable } = readRawEvents(message, { contexts, epochOf });
-    return {
-      events: events.map((event) =>
-        Object.assign(event, { verdict: undefined, verdictsKnown: false }),
-      ),
-      unreadable: unreadable !== undefined,
-    };
+    const { events, unreadable } = readRawEvents(message, { makeRow, epochOf });
+    return { events, unreadable: unreadable !== undefined };
   };
 }
 
@@ -160,13 +151,13 @@ function rowBatchParser<Row extends SourceRow>(readRows: ReadRows<Row>): Parser<
   };
 }
 
-function wholeRows(value: Buffer | null): EventRow[] | undefined {
+function wholeRowBatch(value: Buffer | null): EventRow[] | undefined {
   return decodeIfReadable(rowBatchCodec, value)?.rows;
 }
 
 /** Rows of a record of events.normalised, or undefined if it cannot be decoded. */
 export function rowBatchEvents(value: Buffer | null): SourceEvent[] | undefined {
-  return wholeRows(value)?.map(eventOfRow);
+  return wholeRowBatch(value)?.map(eventOfRow);
 }
 
 function eventOfRow<Row extends SourceRow>(row: Row): SourceEvent<Row> {

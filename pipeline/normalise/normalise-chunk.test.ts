@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { ClaimResolution } from '../../events/claims/resolution.ts';
-import { ContextReader } from '../../events/normalise.ts';
-import { UserAgentCache } from '../../events/user-agent.ts';
 import { rowBatchCodec, rawRecordCodec } from '../../schemas/codec.ts';
 import type { RawRecord } from '../../schemas/records.ts';
 import { claimsToResolve } from '../../events/raw/record-claims.ts';
@@ -11,8 +9,8 @@ import {
   type NormalisedChunk,
   type Chunk,
 } from './normalise-chunk.ts';
-import { decodeRecords } from '../../events/raw/decode-record.ts';
-import { RowBatchBuilder } from './row-batch-builder.ts';
+import { DecodedRecord, decodeRecords } from '../../events/raw/decode-record.ts';
+import { rowTools } from './row-tools.ts';
 import {
   sampleEvent,
   sampleMessage,
@@ -35,8 +33,7 @@ function chunkOf(rawRecords: (RawRecord | Buffer)[], resolutions?: ClaimResoluti
 
 function normalised(chunk: Chunk): NormalisedChunk {
   return normaliseChunk(chunk, {
-    rowBatches: new RowBatchBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
-    contexts: new ContextReader(new UserAgentCache(10)),
+    ...rowTools({ limits: { rows: 1000, bytes: 100_000, rowBytes: 100_000 }, userAgents: 10 }),
     now,
   });
 }
@@ -140,9 +137,11 @@ describe('normalising a chunk', () => {
     const good = chunkOf([three]);
     const chunk = normalised({
       ...good,
-      records: good.records.map((result) =>
-        result.state === 'decoded' ? { ...result, record: broken } : result,
-      ),
+      records: good.records.map((result) => {
+        if (result.state !== 'decoded' || !result.scanned) return result;
+        const { source, scanned, bytes, bodyStart, bodyEnd } = result;
+        return new DecodedRecord(source, { record: broken, bytes, bodyStart, bodyEnd }, scanned);
+      }),
     });
     expect(rowsOf(chunk).map(({ message_id }) => message_id)).toEqual(['a', 'c']);
     expect(chunk.deadLetters).toMatchObject([{ reason: 'not_normalisable', index: 1 }]);

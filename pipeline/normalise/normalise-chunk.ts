@@ -1,5 +1,4 @@
 import type { ClaimResolution, ClaimToResolve } from '../../events/claims/resolution.ts';
-import type { ContextReader } from '../../events/normalise.ts';
 import {
   decideItem,
   outcomeOf,
@@ -19,9 +18,11 @@ import {
   type Failure,
   type SourceRecord,
 } from '../../events/raw/failure.ts';
-import type { DeadLetter, Verdict } from '../../schemas/records.ts';
+import type { EncodedRow } from '../../events/raw/encode-item.ts';
+import type { DeadLetter, EventRow, Verdict } from '../../schemas/records.ts';
 import { deadLetterOf } from '../dead-letters/dead-letter.ts';
-import type { BuiltRowBatch, RowBatchBuilder } from './row-batch-builder.ts';
+import type { BuiltRowBatch } from './row-batch-builder.ts';
+import type { RowTools } from './row-tools.ts';
 
 const STAGE = 'normalise';
 
@@ -47,9 +48,10 @@ export interface NormalisedChunk {
   dead: number;
 }
 
-interface Tools {
-  rowBatches: RowBatchBuilder;
-  contexts: ContextReader;
+/** A row of either form. */
+type Row = EventRow | EncodedRow;
+
+interface Tools extends RowTools {
   /** ms since the epoch. */
   now: number;
 }
@@ -109,7 +111,7 @@ export function normaliseChunk(chunk: Chunk, tools: Tools): NormalisedChunk {
       const { position, acceptance } = required(chunk.claims[claim]);
       const resolution = required(chunk.resolutions[claim]);
       const decision = addToRowBatch(
-        decideItem({ decoded, index, position, acceptance, resolution }, tools.contexts),
+        decideItem({ decoded, index, position, acceptance, resolution }, tools.makeRow),
         source,
         tools,
       );
@@ -154,10 +156,10 @@ function deadVerdicts({ source, failure, receivedAt }: UndecodableRecord): Verdi
 
 /** Encodes the row of a published event; an event whose row cannot be encoded is dead. */
 function addToRowBatch(
-  decision: ItemDecision,
+  decision: ItemDecision<Row>,
   source: SourceRecord,
   { rowBatches }: Tools,
-): ItemDecision {
+): ItemDecision<Row> {
   if (decision.kind !== 'publish') return decision;
   try {
     if (rowBatches.add(decision.row, source.timestamp) === 'added') return decision;

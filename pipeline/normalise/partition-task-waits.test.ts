@@ -1,7 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ContextReader } from '../../events/normalise.ts';
-import { UserAgentCache } from '../../events/user-agent.ts';
 import { delay } from '../../platform/backoff.ts';
 import type { ResolvedClaims } from '../../platform/claims/claim-store.ts';
 import { PublishFailed, type OutgoingRecord } from '../../platform/kafka/producer.ts';
@@ -13,7 +11,7 @@ import { ClaimsGate } from './claims-gate.ts';
 import { Publisher } from './publisher.ts';
 import { NormaliserTask, type NormaliserDeps } from './partition-task.ts';
 import { StoredRowsUnavailable } from './resolve-from.ts';
-import { RowBatchBuilder } from './row-batch-builder.ts';
+import { rowTools } from './row-tools.ts';
 import { sampleEvent, sampleMessage, sampleRecord } from '../../events/testing/raw-records.ts';
 import { Semaphore } from './semaphore.ts';
 
@@ -63,8 +61,7 @@ function setUp(
       },
       1_000_000,
     ),
-    rowBatches: new RowBatchBuilder({ rows: 1000, bytes: 100_000, rowBytes: 100_000 }),
-    contexts: new ContextReader(new UserAgentCache(10)),
+    ...rowTools({ limits: { rows: 1000, bytes: 100_000, rowBytes: 100_000 }, userAgents: 10 }),
     names: NAMES,
     deadLetterPartitions: 1,
     judgeChunk: (chunk) =>

@@ -1,5 +1,4 @@
 import { setImmediate as yieldToEvents } from 'node:timers/promises';
-import type { ContextReader } from '../../events/normalise.ts';
 import { decodeRecords, type DecodeResult } from '../../events/raw/decode-record.ts';
 import type { LayoutMarker } from '../../events/raw/layout-marker.ts';
 import {
@@ -34,19 +33,17 @@ import {
 import type { Publisher } from './publisher.ts';
 import { recordsOf } from './records-of.ts';
 import { resolveFrom, type Resolved, type ResolvingClaims } from './resolve-from.ts';
-import type { RowBatchBuilder } from './row-batch-builder.ts';
+import type { RowTools } from './row-tools.ts';
 import type { Semaphore } from './semaphore.ts';
 
 /** Shared by all partitions of a process. */
-export interface NormaliserDeps {
+export interface NormaliserDeps extends RowTools {
   claims: ResolvingClaims;
   /** The last position of events.normalised in a partition; rejects when the signal aborts. */
   lastPublished: (partition: number, signal: AbortSignal) => Promise<PartitionPosition>;
   gate: ClaimsGate;
   semaphore: Semaphore;
   publisher: Publisher;
-  rowBatches: RowBatchBuilder;
-  contexts: ContextReader;
   /** Topics to publish to. */
   names: Pick<Names, 'raw' | 'normalised' | 'verdicts' | 'dead'>;
   deadLetterPartitions: number;
@@ -243,7 +240,7 @@ export class NormaliserTask implements PartitionTask {
 
   /** Publishes chunks in order of position; always waits for all acknowledgements. */
   async #publish(batch: Chunk, misplaced: Misplaced): Promise<Progress> {
-    const { publisher, judgeChunk, now, published, rowBatches, contexts } = this.#deps;
+    const { publisher, judgeChunk, now, published, rowBatches, makeRow } = this.#deps;
     const { names, deadLetterPartitions } = this.#deps;
     const results = { names, partition: this.#partition, deadLetterPartitions };
     const publishing = publisher.begin();
@@ -255,7 +252,7 @@ export class NormaliserTask implements PartitionTask {
         await yieldToEvents();
         await publisher.waitForCapacity();
         this.#fenced.throwIfAborted();
-        const normalised = normaliseChunk(chunk, { rowBatches, contexts, now: now() });
+        const normalised = normaliseChunk(chunk, { rowBatches, makeRow, now: now() });
         const verdict = judgeChunk(normalised);
         if (verdict.verdict === 'stop') {
           const from = chunk.records[0]?.source.offset ?? 0;

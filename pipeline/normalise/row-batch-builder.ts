@@ -1,7 +1,9 @@
+import type { EncodedRow } from '../../events/raw/encode-item.ts';
 import { AvroWriter } from '../../schemas/avro-writer.ts';
 import type { EventRow, RowBatchHead } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { RowEncoder } from '../../schemas/row-encoder.ts';
+import type { EncodedDatum } from '../../schemas/row-reader.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 
 /** An encoded normalised-run, the number of its rows, and from which raw records they are. */
@@ -45,11 +47,12 @@ export class RowBatchBuilder {
   }
 
   /** `appendedAt`: append time of the row's raw record, ms. */
-  add(row: EventRow, appendedAt: number): 'added' | 'too_large' {
+  add(row: EventRow | EncodedRow, appendedAt: number): 'added' | 'too_large' {
     const from = this.#writer.end;
-    if (from === 0) this.#version = this.#written();
+    if (from === 0 && !('encoded' in row)) this.#version = this.#written();
     try {
-      this.#encoder.encode(row, this.#writer, this.#version);
+      if ('encoded' in row) this.#copy(row.encoded);
+      else this.#encoder.encode(row, this.#writer, this.#version);
     } catch (error) {
       this.#writer.truncate(from);
       throw error;
@@ -69,6 +72,18 @@ export class RowBatchBuilder {
     if (this.#rows >= this.#limits.rows || this.#writer.end >= this.#limits.bytes)
       this.#endBatch(this.#writer.end);
     return 'added';
+  }
+
+  /** The version in which the next row must be encoded. */
+  get version(): number {
+    if (this.#writer.end === 0) this.#version = this.#written();
+    return this.#version;
+  }
+
+  #copy({ version, bytes, from, to }: EncodedDatum): void {
+    if (version !== this.#version)
+      throw new Error(`a row of version ${version} cannot follow those of ${this.#version}`);
+    this.#writer.raw(bytes, from, to);
   }
 
   /** Ends the current batch and returns all batches since the last call. */
@@ -103,7 +118,7 @@ function bufferSize(limits: RowBatchLimits): number {
   return 2 * limits.bytes;
 }
 
-function headOf(row: EventRow, appendedAt: number): RowBatchHead {
+function headOf(row: EventRow | EncodedRow, appendedAt: number): RowBatchHead {
   return {
     epoch: row._epoch,
     partition: row._partition,

@@ -1,7 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Redis } from 'ioredis';
-import { ContextReader } from '../../events/normalise.ts';
-import { UserAgentCache } from '../../events/user-agent.ts';
 import type { ClaimStore } from '../../platform/claims/claim-store.ts';
 import { EMPTY_WINDOW, judge } from '../../platform/dead-letter-breaker.ts';
 import type { LogProducer } from '../../platform/kafka/producer.ts';
@@ -21,7 +19,7 @@ import type { ClaimsGate } from './claims-gate.ts';
 import { IN_FLIGHT_BYTES } from './connect.ts';
 import type { NormaliserDeps } from './partition-task.ts';
 import { Publisher } from './publisher.ts';
-import { RowBatchBuilder } from './row-batch-builder.ts';
+import { rowTools } from './row-tools.ts';
 import { Semaphore } from './semaphore.ts';
 import { readStoredRows } from './stored-rows.ts';
 
@@ -108,8 +106,11 @@ export function normaliserDeps(
     gate,
     semaphore: new Semaphore(MAX_CONCURRENT_PARTITIONS),
     publisher: new Publisher(options.producer, IN_FLIGHT_BYTES, appended),
-    rowBatches: new RowBatchBuilder(ROW_BATCH_LIMITS, options.writtenRows),
-    contexts: new ContextReader(new UserAgentCache(USER_AGENT_CACHE_SIZE)),
+    ...rowTools({
+      limits: ROW_BATCH_LIMITS,
+      userAgents: USER_AGENT_CACHE_SIZE,
+      written: options.writtenRows,
+    }),
     names: options.names,
     deadLetterPartitions: options.partitions.dead,
     retryAfter: config.DEAD_LETTER_BREAKER_RETRY,

@@ -1,16 +1,15 @@
 import type { ClaimId } from '../../events/claims/claim-id.ts';
-import type { ContextReader } from '../../events/normalise.ts';
 import { acceptanceHash, gatewaySeed } from '../../events/claims/acceptance.ts';
-import { decideItem } from '../../events/raw/decide.ts';
+import { decideItem, type ItemDecision, type RowMaker } from '../../events/raw/decide.ts';
 import { decodeRecords, type DecodedRecord } from '../../events/raw/decode-record.ts';
 import { firstIndexOf, type SourceRecord } from '../../events/raw/failure.ts';
 import { claimOf, type EpochOf } from '../../events/raw/record-claims.ts';
 import type { EventOffset, LogPosition } from '../../schemas/log-position.ts';
 import type { RawFacts } from '../../schemas/raw-reader.ts';
-import type { EventRow, RawItem } from '../../schemas/records.ts';
+import type { EventRow, RawItem, VerdictKind } from '../../schemas/records.ts';
 
 /** An accepted event of the raw log, normalised by this version: a row, or why there is none. */
-export interface RawEvent {
+export interface RawEvent<Row = EventRow> {
   /** Epoch of its raw partition at its offset. */
   epoch: number;
   at: EventOffset;
@@ -23,24 +22,28 @@ export interface RawEvent {
   claim: ClaimId;
   /** Original position of a redriven dead letter. */
   redrivenFrom: (EventOffset & { partition: number }) | undefined;
-  row: EventRow | undefined;
+  row: Row | undefined;
   /** Stable code; empty when there is a row. */
   reason: string;
+  /** What the pipeline recorded for the position: for those who read its verdicts to fill in. */
+  verdict: VerdictKind | undefined;
+  /** Whether verdicts cover the position: without one its row was published. */
+  verdictsKnown: boolean;
 }
 
 /** The events of a record of events.raw. `unreadable`: why it has events that are not known. */
-export interface RawRecordEvents {
+export interface RawRecordEvents<Row> {
   offset: number;
   /** Append time, ms since the epoch. */
   appendedAt: number;
-  events: RawEvent[];
+  events: RawEvent<Row>[];
   unreadable: string | undefined;
 }
 
 const FIRST = { verdict: 'first' } as const;
 
 /** A class, because an accessor in an object literal makes each object fifteen times as slow. */
-class AcceptedEvent implements RawEvent {
+class AcceptedEvent<Row> implements RawEvent<Row> {
   readonly epoch: number;
   readonly at: EventOffset;
   readonly partition: number;
@@ -48,8 +51,10 @@ class AcceptedEvent implements RawEvent {
   readonly messageId: string;
   readonly receivedAt: number;
   readonly redrivenFrom: RawEvent['redrivenFrom'];
-  readonly row: EventRow | undefined;
+  readonly row: Row | undefined;
   readonly reason: string;
+  verdict: VerdictKind | undefined = undefined;
+  verdictsKnown = false;
   readonly #dedupeId: string | null;
 
   constructor({
@@ -63,7 +68,7 @@ class AcceptedEvent implements RawEvent {
     /** Among the items of the record; in a batch, the position has another one. */
     index: number;
     item: RawItem;
-    decision: ReturnType<typeof decideItem>;
+    decision: ItemDecision<Row>;
     position: LogPosition;
   }) {
     const { redriven_from: from } = record;
@@ -93,12 +98,12 @@ class AcceptedEvent implements RawEvent {
  * Normalises the events of a record of events.raw with the same rules as the normaliser, without
  * claims. The same record always gives the same rows.
  */
-export function readRawEvents(
+export function readRawEvents<Row>(
   source: SourceRecord,
-  how: { contexts: ContextReader; epochOf: EpochOf },
-): RawRecordEvents {
+  how: { makeRow: RowMaker<Row>; epochOf: EpochOf },
+): RawRecordEvents<Row> {
   const { offset, timestamp: appendedAt } = source;
-  const events: RawEvent[] = [];
+  const events: RawEvent<Row>[] = [];
   let unreadable: string | undefined;
   for (const decoded of decodeRecords(source)) {
     if (decoded.state === 'undecodable') unreadable ??= decoded.failure.reason;
@@ -107,9 +112,9 @@ export function readRawEvents(
   return { offset, appendedAt, events, unreadable };
 }
 
-function addEvents(
+function addEvents<Row>(
   decoded: DecodedRecord,
-  to: { contexts: ContextReader; epochOf: EpochOf; events: RawEvent[] },
+  to: { makeRow: RowMaker<Row>; epochOf: EpochOf; events: RawEvent<Row>[] },
 ): void {
   const { record, source } = decoded;
   const { partition, offset } = source;
@@ -121,7 +126,7 @@ function addEvents(
     const acceptance = acceptanceHash(seed, record.sequence + index);
     const decision = decideItem(
       { decoded, index, position, acceptance, resolution: FIRST },
-      to.contexts,
+      to.makeRow,
     );
     if (decision.kind === 'erased') continue;
     to.events.push(new AcceptedEvent({ record, index, item, decision, position }));

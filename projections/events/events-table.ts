@@ -100,7 +100,7 @@ export function clickhouseEventsTable(options: {
       try {
         const answer = await client.exec({
           query: `INSERT INTO ${table} (${block.columns.join(', ')}) FORMAT Native`,
-          values: Readable.from([block.bytes], { objectMode: false }),
+          values: Readable.from(block.parts, { objectMode: false }),
           query_id: queryId,
           abort_signal: signal,
           clickhouse_settings: { ...insertSettings, insert_deduplication_token: token },

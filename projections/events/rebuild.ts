@@ -33,12 +33,15 @@ interface EventsTargetOptions {
   signal: AbortSignal;
 }
 
+/** Buffer of the rows that are encoded here; a new one follows when half of it is filled. */
+const WRITER_BYTES = 512 * 1024;
+
 /** An insert of one partition: encoded rows and the range they come from. */
 interface EncodedRange {
   from: RebuildProgress;
   until: RebuildProgress;
   count: number;
-  datums: Buffer;
+  datums: readonly Buffer[];
   /** A former process may have inserted it already. */
   repeat: boolean;
 }
@@ -47,8 +50,11 @@ interface EncodedRange {
 class PartitionRows {
   readonly #options: EventsTargetOptions;
   readonly #partition: number;
-  readonly #writer = new AvroWriter(1024 * 1024);
   readonly #encoder = new RowEncoder();
+  #writer = new AvroWriter(WRITER_BYTES);
+  /** The rows of the next insert, where they were encoded: nothing is copied. */
+  #rows: Omit<EncodedDatum, 'version'>[] = [];
+  #bytes = 0;
   #count = 0;
   #from: RebuildProgress;
   #until: RebuildProgress;
@@ -66,7 +72,7 @@ class PartitionRows {
   async add(batch: RebuildBatch<RebuiltRow>): Promise<void> {
     const { limits } = this.#options;
     this.#encode(batch);
-    if (this.#count >= limits.rows || this.#writer.end >= limits.bytes)
+    if (this.#count >= limits.rows || this.#bytes >= limits.bytes)
       await this.#send({ repeat: false });
   }
 
@@ -86,20 +92,33 @@ class PartitionRows {
     const { isKept } = this.#options;
     for (const row of rows) {
       if (!isKept(row)) continue;
-      if ('encoded' in row) this.#writer.raw(row.encoded.bytes, row.encoded.from, row.encoded.to);
-      else this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
-      this.#count++;
+      this.#add('encoded' in row ? row.encoded : this.#encoded(row));
     }
     this.#until = progress;
+  }
+
+  #encoded(row: EventRow): Omit<EncodedDatum, 'version'> {
+    if (this.#writer.end > WRITER_BYTES / 2) this.#writer = new AvroWriter(WRITER_BYTES);
+    const from = this.#writer.end;
+    this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
+    return { bytes: this.#writer.buffer, from, to: this.#writer.end };
+  }
+
+  #add({ bytes, from, to }: Omit<EncodedDatum, 'version'>): void {
+    const last = this.#rows.at(-1);
+    if (last?.bytes === bytes && last.to === from) last.to = to;
+    else this.#rows.push({ bytes, from, to });
+    this.#bytes += to - from;
+    this.#count++;
   }
 
   /** Waits for the previous insert, then starts the next one without waiting for it. */
   async #send({ repeat }: { repeat: boolean }): Promise<void> {
     await this.#sending;
     const [from, until, count] = [this.#from, this.#until, this.#count];
-    const datums = Buffer.from(this.#writer.bytes(0, this.#writer.end));
-    this.#writer.reset(2 * this.#options.limits.bytes);
-    this.#count = 0;
+    const datums = this.#rows.map((rows) => rows.bytes.subarray(rows.from, rows.to));
+    this.#rows = [];
+    this.#bytes = this.#count = 0;
     this.#from = until;
     if (from === until) return;
     this.#sending = this.#store({ from, until, count, datums, repeat });
@@ -117,8 +136,8 @@ class PartitionRows {
       const { refused } = await storeOnce(
         { eventsTable, log, signal, ownerEpoch, confirm, onRecover: () => undefined },
         {
-          ...{ version, token, partition, count, datums: [datums] },
-          rows: () => splitRows({ version, count, rows: datums }) ?? [],
+          ...{ version, token, partition, count, datums },
+          rows: () => splitRows({ version, count, rows: Buffer.concat(datums) }) ?? [],
         },
         repeat,
       );

@@ -58,13 +58,18 @@ export class ProfileCache {
   }
 
   get(key: string): Profile | undefined {
+    const packed = this.getPacked(key);
+    return packed === undefined ? undefined : unpackProfile(packed);
+  }
+
+  getPacked(key: string): PackedProfile | undefined {
     const young = this.#young.entries.get(key);
-    if (young !== undefined) return unpackProfile(young);
+    if (young !== undefined) return young;
     const old = this.#old.entries.get(key);
     if (old === undefined) return undefined;
     this.#old.delete(key);
     this.#keep(key, old);
-    return unpackProfile(old);
+    return old;
   }
 
   /** @param key `profileKey` of the profile */

@@ -1,5 +1,10 @@
 import type { PackedProfile, Profile } from './profile.ts';
-import { ProfilesTooLarge, type ProfileId, type ProfileStore } from './store.ts';
+import {
+  ProfilesTooLarge,
+  type LoadedProfiles,
+  type ProfileId,
+  type ProfileStore,
+} from './store.ts';
 
 /** Maximum items of a combined request, which bounds its response. One caller may exceed it. */
 const MAX_ITEMS = 200_000;
@@ -96,7 +101,7 @@ class RequestCoalescer<Item, Response> {
  * and each insert creates a part.
  */
 export function coalescingStore(store: ProfileStore): ProfileStore {
-  const loads = new RequestCoalescer<ProfileId, ReadonlyMap<string, Profile>>((ids, signal) =>
+  const loads = new RequestCoalescer<ProfileId, LoadedProfiles>((ids, signal) =>
     store.load(ids, signal),
   );
   const saves = new RequestCoalescer<Profile | PackedProfile, void>((profiles, signal) =>

@@ -65,6 +65,18 @@ export function readProfile(row: RowBinaryReader): Profile {
   };
 }
 
+/** Reads one row as far as its event_count, and returns that. */
+export function readEventCount(row: RowBinaryReader): number {
+  row.skip(ACCOUNT_BYTES);
+  for (let text = 0; text < 3; text++) row.skip(row.varint());
+  row.skip(POSITION_BYTES);
+  return row.int64();
+}
+
+const ACCOUNT_BYTES = 8;
+/** _epoch, _partition, _offset and _index. */
+const POSITION_BYTES = 2 + 2 + 8 + 4;
+
 function readAccrual(row: RowBinaryReader): Accrual {
   const totalRevenue = row.int128();
   const orderCount = row.int64();

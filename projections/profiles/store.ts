@@ -2,7 +2,7 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { profileKey, type PackedProfile, type Profile } from './profile.ts';
-import { COLUMNS, packProfile, readProfile } from './profile-row.ts';
+import { COLUMNS, packProfile, readEventCount, readProfile } from './profile-row.ts';
 import { RowBinaryReader, RowBinaryWriter } from './row-binary.ts';
 import { SmallParts } from './small-parts.ts';
 import { FEW_ROWS } from '../../platform/clickhouse/few-rows.ts';
@@ -18,6 +18,9 @@ export class ProfilesTooLarge extends Error {
   override readonly name = 'ProfilesTooLarge';
 }
 
+/** Profiles by `profileKey`. Each is made when it is asked for. */
+export type LoadedProfiles = Pick<ReadonlyMap<string, Profile>, 'get' | 'values' | 'size'>;
+
 /**
  * Stores profiles. Both methods reject when the store does not answer; the outcome is unknown then,
  * and a repeat is harmless.
@@ -27,7 +30,7 @@ export interface ProfileStore {
    * The latest state of each distinct id that has one, by `profileKey`. Rejects with
    * ProfilesTooLarge when there are several ids whose states exceed what one load may hold.
    */
-  load(ids: readonly ProfileId[], signal: AbortSignal): Promise<ReadonlyMap<string, Profile>>;
+  load(ids: readonly ProfileId[], signal: AbortSignal): Promise<LoadedProfiles>;
   /**
    * Resolves when every state is durable and visible to later loads. Of two states of a distinct id
    * the one with more events is kept. Who needs the rows as well packs them once.
@@ -92,7 +95,7 @@ export function clickhouseProfiles(options: {
       const clickhouse_settings = byKeys === 'all' ? { ...load, use_primary_key: 0 } : load;
       const answer = await client.exec({ query, abort_signal: signal, clickhouse_settings });
       const maxBytes = ids.length > 1 ? (options.maxLoadBytes ?? LOAD_BYTES) : Infinity;
-      return latest(new RowBinaryReader(await wholeAnswer(answer.stream, maxBytes)));
+      return new AnsweredProfiles(await wholeAnswer(answer.stream, maxBytes));
     },
 
     async save(profiles, signal) {
@@ -158,22 +161,6 @@ async function wholeAnswer(stream: Readable, maxBytes: number): Promise<Buffer> 
   return Buffer.concat(chunks);
 }
 
-/** Loads profiles of any total size, in as many parts as it takes. */
-export async function loadInParts(
-  store: Pick<ProfileStore, 'load'>,
-  ids: readonly ProfileId[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Profile>> {
-  try {
-    return await store.load(ids, signal);
-  } catch (error) {
-    if (!(error instanceof ProfilesTooLarge) || ids.length < 2) throw error;
-    const half = Math.ceil(ids.length / 2);
-    const first = await loadInParts(store, ids.slice(0, half), signal);
-    return new Map([...first, ...(await loadInParts(store, ids.slice(half), signal))]);
-  }
-}
-
 /** Of `_key` at the begin of `_state`. */
 const KEY_BYTES = 4;
 
@@ -187,18 +174,59 @@ function encodeIds(ids: readonly ProfileId[]): string {
 }
 
 /**
- * Unmerged parts hold older states of a distinct id: the one with most events wins. People whose
- * hash is that of a wanted one are among them; nobody asks for them.
- * @param rows with the column `_state`: its length, the key, and a row of `profiles`
+ * The latest states in the answer to a load. Unmerged parts hold older states of a distinct id: the
+ * one with most events wins. People whose hash is that of a wanted one are among them; nobody asks
+ * for them. A state stays encoded until it is asked for: most are then folded and encoded again at
+ * once.
  */
-function latest(rows: RowBinaryReader): Map<string, Profile> {
-  const found = new Map<string, Profile>();
-  while (!rows.isAtEnd) {
-    rows.varint();
-    rows.skip(KEY_BYTES);
-    const profile = readProfile(rows);
-    const key = profileKey(profile.accountId, profile.distinctId);
-    if (profile.eventCount > (found.get(key)?.eventCount ?? 0)) found.set(key, profile);
+class AnsweredProfiles implements LoadedProfiles {
+  readonly #answer: Buffer;
+  /** By key: where the state begins. */
+  readonly #starts = new Map<string, number>();
+
+  /** @param answer with the column `_state`: its length, the key, and a row of `profiles` */
+  constructor(answer: Buffer) {
+    this.#answer = answer;
+    const rows = new RowBinaryReader(answer);
+    while (!rows.isAtEnd) {
+      const end = rows.varint() + rows.position;
+      rows.skip(KEY_BYTES);
+      const start = rows.position;
+      const key = readKey(rows);
+      rows.skip(end - rows.position);
+      const known = this.#starts.get(key);
+      const least = known === undefined ? 0 : countAt(answer, known);
+      if (countAt(answer, start) > least) this.#starts.set(key, start);
+    }
   }
-  return found;
+
+  get size(): number {
+    return this.#starts.size;
+  }
+
+  get(key: string): Profile | undefined {
+    const start = this.#starts.get(key);
+    return start === undefined ? undefined : this.#at(start);
+  }
+
+  *values(): MapIterator<Profile> {
+    for (const start of this.#starts.values()) yield this.#at(start);
+  }
+
+  #at(start: number): Profile {
+    const row = new RowBinaryReader(this.#answer);
+    row.skip(start);
+    return readProfile(row);
+  }
+}
+
+/** Reads `profileKey` of the row that begins here. */
+function readKey(row: RowBinaryReader): string {
+  return profileKey(row.int64(), row.string());
+}
+
+function countAt(answer: Buffer, start: number): number {
+  const row = new RowBinaryReader(answer);
+  row.skip(start);
+  return readEventCount(row);
 }

@@ -3,12 +3,12 @@ import type { ConsumedMessage, PartitionTask } from '../../platform/kafka/consum
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
 import type { ProfileCache } from './cache.ts';
-import { fold, groupByPerson } from './fold.ts';
+import { foldEach, groupByPerson } from './fold.ts';
 import type { ProfileMetrics } from './metrics.ts';
-import { packProfile } from './profile-row.ts';
-import type { ProfileEvent } from './profile.ts';
+import { packProfile, unpackProfile } from './profile-row.ts';
+import type { PackedProfile, ProfileEvent } from './profile.ts';
 import { readEvents } from './read-events.ts';
-import { ProfilesTooLarge, type ProfileStore } from './store.ts';
+import { ProfilesTooLarge, type LoadedProfiles, type ProfileStore } from './store.ts';
 
 export interface FoldDeps {
   store: ProfileStore;
@@ -80,12 +80,14 @@ export async function foldIn(
   const { store, cache, log, signal } = deps;
   const started = performance.now();
   const grouped = groupByPerson(events);
+  const { people } = grouped;
   // Pins the profiles of this fold, whatever the cache evicts meanwhile.
-  const profiles = grouped.people.map(({ key }) => cache.get(key));
-  const uncached = grouped.people.filter((_, at) => profiles[at] === undefined);
+  const cached = people.map(({ key }) => cache.getPacked(key));
+  const uncached = people.filter((_, at) => cached[at] === undefined);
+  let loaded: LoadedProfiles | undefined;
   if (uncached.length > 0) {
     const retries = { log, signal, code: 'clickhouse_unreachable', what: 'loading profiles' };
-    const loaded = await retryUntilAborted({ ...retries, isFinal: isTooLarge }, () =>
+    loaded = await retryUntilAborted({ ...retries, isFinal: isTooLarge }, () =>
       store.load(uncached, signal),
     ).catch((error: unknown) => {
       if (isTooLarge(error) && events.length > 1) return undefined;
@@ -96,10 +98,22 @@ export async function foldIn(
       await foldIn(deps, events.slice(0, half));
       return foldIn(deps, events.slice(half));
     }
-    for (const [at, { key }] of grouped.people.entries()) profiles[at] ??= loaded.get(key);
   }
   const loadedAt = performance.now();
-  const { changed, keys, skipped, misplaced, droppedTraits } = fold(grouped, profiles);
+  // Profiles are values only while their own events are folded: what lives until all of them are
+  // stored is packed. Of one encoding: what is inserted, and what the cache keeps.
+  const packed: PackedProfile[] = [];
+  const keys: string[] = [];
+  const { skipped, misplaced, droppedTraits } = foldEach(grouped, {
+    before: (person) => {
+      const own = cached[person];
+      return own === undefined ? loaded?.get(people[person]?.key ?? '') : unpackProfile(own);
+    },
+    changed: (profile, person) => {
+      packed.push(packProfile(profile));
+      keys.push(people[person]?.key ?? '');
+    },
+  });
   const [first] = misplaced;
   if (first) {
     deps.metrics.misplaced(misplaced.length);
@@ -109,8 +123,6 @@ export async function foldIn(
     );
   }
   const foldedAt = performance.now();
-  // Of one encoding: what is inserted, and what the cache keeps.
-  const packed = changed.map(packProfile);
   if (packed.length > 0)
     await retryUntilAborted(
       { log, signal, code: 'clickhouse_unreachable', what: 'saving profiles' },

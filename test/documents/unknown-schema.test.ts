@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import pino from 'pino';
 import { decodeRecord as decodeRaw } from '../../events/raw/decode-record.ts';
+import { wholeRows } from '../../events/raw/decide.ts';
 import { ContextReader } from '../../events/normalise.ts';
 import { UserAgentCache } from '../../events/user-agent.ts';
 import { rowBatchEvents } from '../../ops/replay/source.ts';
@@ -32,7 +33,7 @@ const deadLetter = {
   ...{ stage: 'project', topic: 'events.normalised', partition: 0, offset: 1, index: 0 },
   ...{ account_id: 1, appended_at: 0, key: null, value },
 } as DeadLetter;
-const contexts = new ContextReader(new UserAgentCache(1));
+const makeRow = wholeRows(new ContextReader(new UserAgentCache(1)));
 const log = pino({ level: 'silent' });
 
 const READERS: Record<string, () => unknown> = {
@@ -54,7 +55,7 @@ const READERS: Record<string, () => unknown> = {
     const task = commandTask({ log } as IdentityDeps);
     return task.process([{ ...message, value: bytes, size: bytes.length }]);
   },
-  'replay of events.raw': () => readRawEvents(message, { contexts, epochOf: () => 0 }),
+  'replay of events.raw': () => readRawEvents(message, { makeRow, epochOf: () => 0 }),
   'replay of events.normalised': () => rowBatchEvents(value),
   'replay of verdicts': async () => {
     const batches = async function* () {

@@ -1,12 +1,10 @@
 import type { ClaimToResolve } from '../../../events/claims/resolution.ts';
-import { ContextReader } from '../../../events/normalise.ts';
-import { UserAgentCache } from '../../../events/user-agent.ts';
 import type { ResolvedClaims } from '../../../platform/claims/claim-store.ts';
 import { ClaimsGate } from '../claims-gate.ts';
 import { NAMES } from '../config.ts';
 import { NormaliserTask, type NormaliserDeps } from '../partition-task.ts';
 import { Publisher } from '../publisher.ts';
-import { RowBatchBuilder } from '../row-batch-builder.ts';
+import { rowTools } from '../row-tools.ts';
 import { Semaphore } from '../semaphore.ts';
 import type { ClusterModel, Instance } from './cluster-model.ts';
 
@@ -53,8 +51,7 @@ export class ProcessModel implements Instance {
         { send: (record, done) => cluster.send(this, record, () => done(undefined, 0)) },
         100_000,
       ),
-      rowBatches: new RowBatchBuilder({ rows: 2, bytes: 100_000, rowBytes: 100_000 }),
-      contexts: new ContextReader(new UserAgentCache(10)),
+      ...rowTools({ limits: { rows: 2, bytes: 100_000, rowBytes: 100_000 }, userAgents: 10 }),
       names: NAMES,
       deadLetterPartitions: 1,
       judgeChunk: () => ({ verdict: 'pass', state: { processed: 0, dead: 0 } }),

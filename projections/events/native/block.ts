@@ -16,7 +16,8 @@ import { DatumReader } from './datum-reader.ts';
 export interface NativeBlock {
   /** The columns that have another value than their default in some row; at least one. */
   columns: readonly string[];
-  bytes: Buffer;
+  /** Its bytes. They are sent one after the other: a copy of all would be for nothing. */
+  parts: readonly Buffer[];
 }
 
 /**
@@ -55,7 +56,7 @@ export function nativeBlock({
   const parts = used.flatMap(({ name, type, data }) => [text(name), text(type), ...data]);
   return {
     columns: used.map(({ name }) => name),
-    bytes: Buffer.concat([unsigned(used.length), unsigned(count), ...parts]),
+    parts: joinSmall([unsigned(used.length), unsigned(count), ...parts]),
   };
 }
 
@@ -126,6 +127,27 @@ function columnOf(field: RowField, rows: number): NativeColumn {
     }
   }
 }
+
+/** Joins neighbours that are small: each part is a chunk of the request. */
+function joinSmall(parts: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = [];
+  let small: Buffer[] = [];
+  const finish = () => {
+    if (small.length > 0) joined.push(Buffer.concat(small));
+    small = [];
+  };
+  for (const part of parts) {
+    if (part.length < SMALL_BYTES) small.push(part);
+    else {
+      finish();
+      joined.push(part);
+    }
+  }
+  finish();
+  return joined;
+}
+
+const SMALL_BYTES = 16 * 1024;
 
 function text(value: string): Buffer {
   const bytes = Buffer.from(value);
