@@ -5,7 +5,7 @@ import { MAX_KEY_BYTES } from './keys.ts';
 import { normalEnd } from './normal-bytes.ts';
 import { textOf } from './properties.ts';
 import { currencyOf, revenueOf, type Amounts } from './revenue.ts';
-import { MAX_VALUE_BYTES } from './values.ts';
+import { MAX_KEYS, MAX_VALUE_BYTES } from './values.ts';
 
 const { CLOSE_BRACE, COMMA, QUOTE } = JSON_BYTES;
 const MINUS = 0x2d;
@@ -29,8 +29,11 @@ const KEY_BYTE = new Uint8Array(256);
 KEY_BYTE.fill(ALPHABETIC, 0x41, 0x5b).fill(ALPHABETIC, 0x61, 0x7b).fill(INNER, 0x30, 0x3a);
 KEY_BYTE[UNDERSCORE] = INNER;
 
-/** Slots for the hashes of an event's keys: some keys of equal hash are a repeated one. */
-const SLOTS = 256;
+/**
+ * Slots for the hashes of an event's keys, of which some are always free: a body that was scanned has
+ * at most MAX_KEYS, a power of two. Keys of equal hash count as a repeated one.
+ */
+const SLOTS = 2 * MAX_KEYS;
 
 /** Keys that decide about revenue and currency. */
 const KNOWN = (['revenue', 'total', 'value', 'price', 'quantity', 'currency'] as const).map(

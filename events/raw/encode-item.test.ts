@@ -85,6 +85,7 @@ describe('encoding the row of an event from its bytes', () => {
     ['numbers of many digits', '{"a":12345678901234567890,"b":1000000000000000000000000}'],
     ['true, false and null', '{"a":true,"b":false,"c":null}'],
     ['only null', '{"a":null}'],
+    ['as many null as there may be keys', objectOf(256, () => null)],
     ['lists and objects', '{"a":[1, 2,{"b":null}],"c":{"d" : "e"},"f":[]}'],
     ['an amount', '{"revenue":12,"total":13}'],
     ['a price and a quantity', '{"price":12.5,"quantity":3,"value":0}'],
@@ -246,9 +247,9 @@ describe('encoding the row of an event from its bytes', () => {
   });
 });
 
-function objectOf(members: number): string {
+function objectOf(members: number, valueAt: (at: number) => unknown = (at) => at): string {
   return JSON.stringify(
-    Object.fromEntries(Array.from({ length: members }, (_, at) => [`k${at}`, at])),
+    Object.fromEntries(Array.from({ length: members }, (_, at) => [`k${at}`, valueAt(at)])),
   );
 }
 
