@@ -84,7 +84,7 @@ export const settings = defineSettings({
   PUBLISH_MAX_IN_FLIGHT_BYTES: setting.bytes({
     default: 64 * MIB,
     min: 1,
-    doc: 'Limit of bytes without an acknowledgement of Kafka. Above it, as many bytes wait in memory, accounts in turns; then records are answered 503.',
+    doc: 'Limit of bytes without an acknowledgement of Kafka. Above it, as many bytes wait in memory, accounts in turns; then records are answered 503. Buffers take an eighth more, and 16 MiB that wait to be used again.',
   }),
   MAX_REQUESTS_IN_FLIGHT: setting.integer({
     default: 10_000,
