@@ -30,7 +30,7 @@ KEY_BYTE.fill(ALPHABETIC, 0x41, 0x5b).fill(ALPHABETIC, 0x61, 0x7b).fill(INNER, 0
 KEY_BYTE[UNDERSCORE] = INNER;
 
 /**
- * Slots for the hashes of an event's keys, of which some are always free: a body that was scanned has
+ * Slots for the hashes of the keys of an event. Some are always free: a body that was scanned has
  * at most MAX_KEYS, a power of two. Keys of equal hash count as a repeated one.
  */
 const SLOTS = 2 * MAX_KEYS;

@@ -60,12 +60,14 @@ function keptRows(contexts: ContextReader): RowMaker<RebuildRow | EventRow> {
   const whole = wholeRows(contexts);
   let writer = new AvroWriter(WRITER_BYTES);
   return (item) => {
-    if (writer.end > WRITER_BYTES / 2) writer = new AvroWriter(WRITER_BYTES);
+    if (writer.end > WRITER_BYTES - ROOM_BYTES) writer = new AvroWriter(WRITER_BYTES);
     return encoder.encode(item, writer, NEWEST_ROW_VERSION) ?? whole(item);
   };
 }
 
 const WRITER_BYTES = 512 * 1024;
+/** Enough for nearly every row; a buffer that is too small for one grows, and is copied. */
+const ROOM_BYTES = 32 * 1024;
 
 function wholeRowBatch(value: Buffer | null): RowBatch['rows'] | undefined {
   return decodeIfReadable(rowBatchCodec, value)?.rows;

@@ -82,6 +82,20 @@ it('The later one of two runs finds what the other one did', async () => {
   expect(await count('a')).toBe(1);
 });
 
+it.each(['23505', '42P07', '42710'])(
+  'Two runs that create the table of migrations at once both go on: error %s',
+  async (code) => {
+    let refused = false;
+    before = (text) => {
+      if (refused || !text.startsWith('CREATE TABLE IF NOT EXISTS schema_migrations')) return;
+      refused = true;
+      throw Object.assign(new Error('type "schema_migrations" already exists'), { code });
+    };
+    expect(await migrate()).toEqual(['0001_a.sql']);
+    expect(refused).toBe(true);
+  },
+);
+
 it('A statement gives up waiting for a lock after seconds, has no other limit, and is repeated', async () => {
   const limits: unknown[] = [];
   write(

@@ -14,6 +14,8 @@ const BACKOFF = { base: 200, cap: 5000, min: 100 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
 const DUPLICATE = '23505';
+/** A table with its type or its index, created twice at once: whichever catalogue notices first. */
+const CREATED_TWICE: ReadonlySet<string> = new Set([DUPLICATE, '42P07', '42710']);
 
 /**
  * Runs the pending SQL files of a folder (`NNNN_name.sql`) in order, each in one transaction with
@@ -46,7 +48,7 @@ async function createLedger(database: Queries): Promise<void> {
     await database.query(create);
   } catch (error) {
     // Two runs may create it at the same time: one of them fails on a system catalogue.
-    if (codeOf(error) !== DUPLICATE) throw error;
+    if (!CREATED_TWICE.has(codeOf(error))) throw error;
     await database.query(create);
   }
 }

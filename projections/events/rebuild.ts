@@ -33,8 +33,10 @@ interface EventsTargetOptions {
   signal: AbortSignal;
 }
 
-/** Buffer of the rows that are encoded here; a new one follows when half of it is filled. */
+/** Buffer of the rows that are encoded here; a new one follows when so little of it is left. */
 const WRITER_BYTES = 512 * 1024;
+/** Enough for nearly every row; a buffer that is too small for one grows, and is copied. */
+const ROOM_BYTES = 32 * 1024;
 
 /** An insert of one partition: encoded rows and the range they come from. */
 interface EncodedRange {
@@ -98,7 +100,7 @@ class PartitionRows {
   }
 
   #encoded(row: EventRow): Omit<EncodedDatum, 'version'> {
-    if (this.#writer.end > WRITER_BYTES / 2) this.#writer = new AvroWriter(WRITER_BYTES);
+    if (this.#writer.end > WRITER_BYTES - ROOM_BYTES) this.#writer = new AvroWriter(WRITER_BYTES);
     const from = this.#writer.end;
     this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
     return { bytes: this.#writer.buffer, from, to: this.#writer.end };
