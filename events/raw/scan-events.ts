@@ -117,7 +117,7 @@ const FIRST_OBJECT: number = PLACE.TRAITS;
 const PROPERTIES: number = PLACE.PROPERTIES;
 const ALL: number = PLACES;
 
-/** Length and first byte tell the keys apart. */
+/** Length and first byte distinguish the keys. */
 const BY_KIND = new Int8Array(16 * 32).fill(OTHER);
 const KEYS: Uint8Array[] = [];
 for (const [key, place] of [

@@ -21,7 +21,7 @@ import type { RebuildRow } from './row-fields.ts';
 const EVENTS_LIMITS = { rows: 50_000, bytes: 32 * 1024 * 1024 };
 const PROFILES_LIMITS = { events: 20_000, cacheBytes: 384 * 1024 * 1024 };
 
-/** The writer of the rebuilt table, from its projection, which readRowsFor reads rows for. */
+/** The writer of the rebuilt table, from its projection, which rowsFor makes rows for. */
 export async function createTarget(options: {
   connections: Connections;
   line: RebuildLine;
@@ -75,7 +75,7 @@ export async function createTarget(options: {
   }
 }
 
-/** A target gets the rows that readRowsFor reads for its projection, or whole ones. */
+/** A target gets the rows that rowsFor makes for its projection, or whole ones. */
 function ofRows<Row>(target: RebuildTarget<Row>): RebuildTarget<RebuildRow> {
   return target as unknown as RebuildTarget<RebuildRow>;
 }

@@ -10,7 +10,7 @@ import { storedRows } from '../replay/stored-rows.ts';
 import type { EventsTarget } from '../../projections/events/rebuild.ts';
 import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
-import { rawRowsFor, readRowsFor, type RebuildRow } from './row-fields.ts';
+import { rowsFor, type RebuildRow } from './row-fields.ts';
 import { PROJECTION } from './projections.ts';
 import { rebuildQuality } from '../../projections/quality/rebuild.ts';
 import { rebuildMessages } from '../../projections/messages/rebuild.ts';
@@ -246,8 +246,7 @@ export class Fill {
     });
     const generationOf = generationsOf(await readLayout(connections.database));
     const [from, seen] = [this.#progress, this.#seen];
-    const { projection } = this.#options.line;
-    const read = { source, readRows: readRowsFor(projection), rawRows: rawRowsFor(projection) };
+    const read = { source, rows: rowsFor(this.#options.line.projection) };
     return { connections, ...read, from, starts, until, seen, live, generationOf, signal };
   }
 
@@ -266,13 +265,7 @@ export class Fill {
           : { place: { offset: Number.MAX_SAFE_INTEGER, index: 0 }, next: rows.until.next };
       await target.recover(
         partition,
-        readRows({
-          ...options,
-          readRows: undefined,
-          rawRows: undefined,
-          from,
-          until: new Map([[partition, end]]),
-        }),
+        readRows({ ...options, rows: undefined, from, until: new Map([[partition, end]]) }),
       );
       this.#progress.set(partition, rows.until);
     }

@@ -9,13 +9,7 @@ import { decideRebuild } from '../../pipeline/replay/decide.ts';
 import type { RebuildBatch, RebuildProgress } from '../../projections/rebuild-target.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import type { Connections } from '../jobs/connections.ts';
-import {
-  sourceBatches,
-  type RawRows,
-  type ReadRows,
-  type SourceBatch,
-  type SourceRow,
-} from '../replay/source.ts';
+import { sourceBatches, type RowsOf, type SourceBatch, type SourceRow } from '../replay/source.ts';
 import { storedKey, type StoredRows } from '../replay/stored-rows.ts';
 import { splitByGeneration } from './by-generation.ts';
 import type { RebuildSource } from './request.ts';
@@ -23,10 +17,8 @@ import type { RebuildSource } from './request.ts';
 export interface ReadRowsOptions<Row extends SourceRow = EventRow> {
   connections: Connections;
   source: RebuildSource;
-  /** How far rows of events.normalised are decoded; by default as a whole. */
-  readRows?: ReadRows<Row> | undefined;
-  /** What events of events.raw become; by default whole rows. */
-  rawRows?: RawRows<Row> | undefined;
+  /** How much of a row is made; whole ones by default. */
+  rows?: RowsOf<Row> | undefined;
   /** By partition: where to read on; updated with every batch. */
   from: Map<number, RebuildProgress>;
   /** By partition: the first retained offset, where one without progress begins. */
@@ -101,15 +93,7 @@ class PartitionReader<Row extends SourceRow> {
   isLearning = false;
 
   constructor(
-    {
-      connections,
-      source,
-      readRows: read,
-      rawRows,
-      until,
-      generationOf,
-      signal,
-    }: ReadRowsOptions<Row>,
+    { connections, source, rows, until, generationOf, signal }: ReadRowsOptions<Row>,
     { partition, progress }: { partition: number; progress: RebuildProgress },
   ) {
     const topic = `events.${source}` as const;
@@ -122,8 +106,7 @@ class PartitionReader<Row extends SourceRow> {
       from: progress.next,
       to: until.get(partition)?.next ?? 0,
       maxEvents: BATCH,
-      readRows: read,
-      rawRows,
+      rows,
       signal,
     });
     this.#next = this.#read();

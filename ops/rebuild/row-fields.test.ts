@@ -4,7 +4,7 @@ import type { EventRow } from '../../schemas/records.ts';
 import { joinRowBatch } from '../../schemas/row-batch.ts';
 import { NEWEST_ROW_VERSION, ROW_VERSIONS, rowVersion } from '../../schemas/row-versions.ts';
 import { readEvents } from '../../projections/profiles/read-events.ts';
-import { readRowsFor } from './row-fields.ts';
+import { rowsFor } from './row-fields.ts';
 
 const EMPTY = eventRowCodec.type.fromBuffer(Buffer.alloc(4096), undefined, true) as EventRow;
 const rows = [0, 1, 2].map((index): EventRow => ({
@@ -26,7 +26,10 @@ function recordOf(version: number): Buffer {
   return joinRowBatch({ version, head, count: rows.length, rows: datums });
 }
 
-const READ = { events: readRowsFor('events'), profiles: readRowsFor('profiles') };
+const READ = {
+  events: rowsFor('events')?.normalised,
+  profiles: rowsFor('profiles')?.normalised,
+};
 
 describe('the rows that a rebuild reads from events.normalised', () => {
   it('are the bytes of the whole rows, for events', () => {

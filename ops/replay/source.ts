@@ -47,6 +47,12 @@ export type ReadRows<Row extends SourceRow> = (
 /** Makes rows of events of events.raw as far as the caller needs them, for one reader. */
 export type RawRows<Row extends SourceRow> = (contexts: ContextReader) => RowMaker<Row | EventRow>;
 
+/** How rows are made of either topic. */
+export interface RowsOf<Row extends SourceRow> {
+  normalised: ReadRows<Row>;
+  raw: RawRows<Row>;
+}
+
 interface SourceOptions<Row extends SourceRow> {
   connections: Connections;
   topic: ReplayTopic;
@@ -55,10 +61,8 @@ interface SourceOptions<Row extends SourceRow> {
   to: number;
   /** A batch ends with the record that reaches this number of events. */
   maxEvents: number;
-  /** By default rows of events.normalised are decoded as a whole. */
-  readRows?: ReadRows<Row> | undefined;
-  /** By default events of events.raw become whole rows. */
-  rawRows?: RawRows<Row> | undefined;
+  /** Whole rows by default. */
+  rows?: RowsOf<Row> | undefined;
   signal: AbortSignal;
 }
 
@@ -81,8 +85,8 @@ export async function* sourceBatches<Row extends SourceRow = EventRow>(
   const withoutErased = (await ErasureView.read(connections.database, 'recorded')).reader(topic);
   const read: Parser<Row | EventRow> =
     topic === TOPIC.raw
-      ? rawParser((options.rawRows ?? wholeRows)(contexts), epochs)
-      : rowBatchParser(options.readRows ?? wholeRowBatch);
+      ? rawParser((options.rows?.raw ?? wholeRows)(contexts), epochs)
+      : rowBatchParser(options.rows?.normalised ?? wholeRowBatch);
   let verdicts: Verdicts | undefined;
   let batch: SourceBatch<Row | EventRow> | undefined;
   const finish = async (

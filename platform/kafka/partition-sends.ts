@@ -134,14 +134,16 @@ export class PartitionSends<T extends RecordToSend> {
   }
 
   #produce(partition: Partition<T>, record: T): void {
-    const { produce, linger, now } = this.#options;
+    const { produce, holdsBack, linger, now } = this.#options;
     produce(record);
-    const at = now();
-    if (partition.unreported === 0 || at >= partition.filledUntil) {
-      partition.filledUntil = at + linger;
-      partition.filledBytes = 0;
+    if (holdsBack) {
+      const at = now();
+      if (partition.unreported === 0 || at >= partition.filledUntil) {
+        partition.filledUntil = at + linger;
+        partition.filledBytes = 0;
+      }
+      partition.filledBytes += record.bytes;
     }
-    partition.filledBytes += record.bytes;
     partition.unreported++;
   }
 

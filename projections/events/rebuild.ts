@@ -33,10 +33,16 @@ interface EventsTargetOptions {
   signal: AbortSignal;
 }
 
-/** Buffer of the rows that are encoded here; a new one follows when so little of it is left. */
+/** Buffer of rows that stay where they were encoded. */
 const WRITER_BYTES = 512 * 1024;
 /** Enough for nearly every row; a buffer that is too small for one grows, and is copied. */
 const ROOM_BYTES = 32 * 1024;
+
+/** The writer, or the next one when the buffer of this one is filled. */
+export function writerWithRoom(writer?: AvroWriter): AvroWriter {
+  const isFull = writer === undefined || writer.end > WRITER_BYTES - ROOM_BYTES;
+  return isFull ? new AvroWriter(WRITER_BYTES) : writer;
+}
 
 /** An insert of one partition: encoded rows and the range they come from. */
 interface EncodedRange {
@@ -53,7 +59,7 @@ class PartitionRows {
   readonly #options: EventsTargetOptions;
   readonly #partition: number;
   readonly #encoder = new RowEncoder();
-  #writer = new AvroWriter(WRITER_BYTES);
+  #writer = writerWithRoom();
   /** The rows of the next insert, where they were encoded: nothing is copied. */
   #rows: Omit<EncodedDatum, 'version'>[] = [];
   #bytes = 0;
@@ -100,7 +106,7 @@ class PartitionRows {
   }
 
   #encoded(row: EventRow): Omit<EncodedDatum, 'version'> {
-    if (this.#writer.end > WRITER_BYTES - ROOM_BYTES) this.#writer = new AvroWriter(WRITER_BYTES);
+    this.#writer = writerWithRoom(this.#writer);
     const from = this.#writer.end;
     this.#encoder.encode(row, this.#writer, NEWEST_ROW_VERSION);
     return { bytes: this.#writer.buffer, from, to: this.#writer.end };
