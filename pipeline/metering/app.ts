@@ -92,6 +92,7 @@ export async function startMetering(options: MeteringOptions): Promise<Metering>
         instanceId: config.KAFKA_INSTANCE_ID,
         topic,
         evidence: { database, before: 'process' },
+        valuesUntil: 'processed',
         batch: { records: 5000, bytes: 16 * 1024 * 1024, linger: 1000 },
         assigned: (partition, _committed, fenced) =>
           startCounting({

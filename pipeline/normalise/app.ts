@@ -76,6 +76,7 @@ export async function startNormaliser(options: NormaliserOptions): Promise<Norma
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.raw,
     partitions: options.partitions.events,
+    valuesUntil: 'committed',
     evidence: {
       database: options.database,
       before: 'commit',

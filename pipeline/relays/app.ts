@@ -134,6 +134,7 @@ export async function startRelays(options: RelaysOptions): Promise<Relays> {
     topic: names.topic,
     partitions: layout?.partitions,
     evidence: { database, before: 'effects' },
+    valuesUntil: 'processed',
     batch: { records: 2000, bytes: 8 * 2 ** 20, linger: 5, interval: 50, maxInterval: 250 },
     assigned: (partition, _committed, fenced) =>
       relayPartitionTask({

@@ -199,6 +199,7 @@ export class Assignments {
       // A smaller insert costs ClickHouse as much as a large one.
       limits: () => (this.#limits.isInsert ? this.#limits : this.#pace.of(this.#limits)),
       read: this.#options.read,
+      valuesUntil: this.#options.valuesUntil,
       crash: (error) => this.#options.crash(error),
       open: (fenced) => this.#open(partition, fenced),
       pause: () => this.client?.pause(partition),

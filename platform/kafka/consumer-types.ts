@@ -73,6 +73,8 @@ export interface EvidenceOptions {
   writes?: (partition: number) => readonly TopicPartition[];
 }
 
+export type ValuesUntil = 'processed' | 'committed';
+
 export interface PartitionConsumerOptions {
   /** KAFKA_GROUP_PROTOCOL: `consumer` by default; KAFKA_SESSION_TIMEOUT: 6 s. */
   settings: KafkaSettings & {
@@ -87,6 +89,12 @@ export interface PartitionConsumerOptions {
   topic: string;
   /** Limits of one batch. */
   batch: BatchLimits;
+  /**
+   * Until when the tasks read the values of messages: until `process` has resolved, or until it
+   * has resolved with an offset above theirs. Then their memory is freed (freeValues). Absent: it
+   * is left to the garbage collector.
+   */
+  valuesUntil?: ValuesUntil;
   /**
    * Partitions of the topic when the process starts. With many, the fetches of all of them would be
    * as frequent as records are: they wait as long as `batch.interval` has grown (shareLimits).

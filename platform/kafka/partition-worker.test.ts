@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { UnreadableRecord } from '../../schemas/codec.ts';
-import type { LaterCommits, PartitionTask } from './consumer-types.ts';
+import type { LaterCommits, PartitionTask, ValuesUntil } from './consumer-types.ts';
 import { PartitionWorker } from './partition-worker.ts';
 
 /** A worker whose task completes a batch when the test says so. */
@@ -127,5 +127,45 @@ describe('the worker of a partition whose task completes later', () => {
     const failure = new Error('broken');
     (await opened.promise).failed(failure);
     expect(crashes).toEqual([failure]);
+  });
+});
+
+describe('values of messages', () => {
+  /** Lengths of the values of records 7 to 9 after a batch that ends before 9. */
+  async function lengthsAfterBatch(valuesUntil?: ValuesUntil): Promise<number[]> {
+    const shared = Buffer.from('part of a pool').subarray(0, 4);
+    const values = [Buffer.alloc(10), Buffer.alloc(20), Buffer.alloc(30), shared];
+    const done = Promise.withResolvers<undefined>();
+    const worker = new PartitionWorker({
+      ...{ partition: 3, log: pino({ level: 'silent' }), valuesUntil },
+      limits: { records: values.length, bytes: 1000, linger: 60_000 },
+      open: () =>
+        Promise.resolve({
+          from: undefined,
+          process: (batch) => {
+            expect(batch.map(({ value }) => value?.length)).toEqual([10, 20, 30, 4]);
+            return Promise.resolve(9);
+          },
+          release: () => Promise.resolve(),
+        }),
+      ...{ pause: () => undefined, resume: () => undefined, commit: () => undefined },
+      onProcessed: () => done.resolve(undefined),
+      crash: (error) => done.reject(error),
+    });
+    for (const [at, value] of values.entries()) {
+      const message = { topic: 't', partition: 3, offset: 7 + at, timestamp: 0, key: null };
+      worker.push({ ...message, value, size: value.length }, performance.now());
+    }
+    await done.promise;
+    await worker.drain(60_000);
+    return values.map(({ length }) => length);
+  }
+
+  test.each([
+    ['processed', [0, 0, 0, 4]],
+    ['committed', [0, 0, 30, 4]],
+    [undefined, [10, 20, 30, 4]],
+  ] as const)('are freed when the task is done with them: %s', async (valuesUntil, lengths) => {
+    expect(await lengthsAfterBatch(valuesUntil)).toEqual(lengths);
   });
 });

@@ -1,8 +1,8 @@
 import { carriedFingerprint, hasUnknownSchema, isUnknownSchema } from '../../schemas/codec.ts';
 import { DeadlineExceeded, withDeadline } from '../deadline.ts';
 import type { Log } from '../log.ts';
-import type { ConsumedMessage, PartitionTask } from './consumer-types.ts';
-import type { BatchLimits } from './consumer-types.ts';
+import type { BatchLimits, ConsumedMessage, PartitionTask, ValuesUntil } from './consumer-types.ts';
+import { freeValues } from './free-values.ts';
 import { PartitionBuffer } from './partition-buffer.ts';
 
 export interface BatchReport {
@@ -23,6 +23,7 @@ interface WorkerOptions {
   partition: number;
   log: Log;
   limits: BatchLimits | (() => BatchLimits);
+  valuesUntil?: ValuesUntil | undefined;
   /** Creates the task and fetches. A rejection crashes the process unless fenced. */
   open(fenced: AbortSignal): Promise<PartitionTask>;
   pause(): void;
@@ -206,6 +207,7 @@ export class PartitionWorker {
       this.#waitAt(first, error.message);
       return;
     }
+    this.#freeValues(messages, next);
     if (this.#fence.signal.aborted) return;
     if (next !== undefined) this.#commit(next);
     const bytes = messages.reduce((sum, { size }) => sum + size, 0);
@@ -214,6 +216,14 @@ export class PartitionWorker {
       bytes,
       durationMs: performance.now() - startedAt,
     });
+  }
+
+  #freeValues(messages: readonly ConsumedMessage[], next = 0): void {
+    const { valuesUntil } = this.#options;
+    if (valuesUntil === undefined) return;
+    freeValues(
+      valuesUntil === 'processed' ? messages : messages.filter(({ offset }) => offset < next),
+    );
   }
 
   #waitAt(message: ConsumedMessage, detail: string): void {

@@ -35,6 +35,7 @@ export async function start(context: ServiceContext<CatalogueConfig>): Promise<v
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: TOPIC.normalised,
     evidence: { database, before: 'process' },
+    valuesUntil: 'processed',
     batch: {
       records: 20_000,
       bytes: 16 * 1024 * 1024,

@@ -72,6 +72,7 @@ export async function startSink(options: SinkOptions): Promise<Sink> {
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
     evidence: { database: options.database, before: 'process' },
+    valuesUntil: 'committed',
     batch: {
       records: 20_000,
       bytes: config.SINK_BATCH_BYTES,

@@ -74,6 +74,7 @@ export async function startIdentities(options: IdentitiesOptions): Promise<Ident
     registry,
     // Few events merge people.
     evidence: { database, before: 'effects' },
+    valuesUntil: 'processed',
     topic: names.topic,
     groupId: names.group,
     clientId: `ravand-${names.group}`,

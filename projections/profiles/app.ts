@@ -59,6 +59,7 @@ export async function startProfiles(options: ProfilesOptions): Promise<Partition
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: names.topic,
     evidence: { database: options.database, before: 'process' },
+    valuesUntil: 'processed',
     batch: {
       records: 20_000,
       bytes: config.PROFILES_BATCH_BYTES,

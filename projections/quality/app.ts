@@ -27,6 +27,7 @@ export async function start(context: ServiceContext<QualityConfig>): Promise<voi
     instanceId: config.KAFKA_INSTANCE_ID,
     topic: TOPIC.outcomes,
     evidence: { database, before: 'process' },
+    valuesUntil: 'processed',
     batch: { records: 10_000, bytes: 8 * 1024 * 1024, linger: 500 },
     assigned: (_partition, _committed, fenced) =>
       Promise.resolve(
