@@ -152,10 +152,18 @@ while o < #ids do
     o = o + #from
     local known = sub(ids, o + 2, o + 1 + byte(ids, o + 1))
     o = o + 1 + #known
-    local v = call('HGET', k, id)
+    local code, v
+    local isAdded = known == '' and not asked[id] and call('HSETNX', k, id, value) == 1
+    if isAdded then
+      code = ofPacked(id, read('>I5', value), from, known)
+      if code then call('HDEL', k, id)
+      else
+        code = 'F'
+        if e % 8 == 0 then grow(k) end
+      end
+    else v = call('HGET', k, id) end
     local state = v and byte(v, 6)
-    local code
-    if not state or state == 0 then
+    if not isAdded and (not state or state == 0) then
       if #known > 1 then v, state = known, 1
       else code = asked[id] or ofPacked(id, read('>I5', value), from, known) end
     end
