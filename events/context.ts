@@ -32,7 +32,14 @@ export type ContextColumns = Pick<
   | ('locale' | 'timezone' | 'session_id' | 'country' | 'region' | 'city')
 >;
 
-const MAX_IP_BYTES = 64;
+export const MAX_IP_BYTES = 64;
+
+/** What the connection of a request says about a person. */
+export interface Connection {
+  /** Empty when it is unknown or belongs to a backend. */
+  ip: string;
+  agent: UserAgentFacts;
+}
 
 const EMPTY: JsonObject = {};
 
@@ -59,14 +66,11 @@ function idField(part: JsonObject, key: string): number {
 }
 
 /**
- * The columns of ingest 2.2. `connection.ip` is empty when it is unknown or belongs to a backend.
- * Values from the SDK take precedence; the User-Agent fills gaps. Its OS version is used only for
- * the same OS, its model only without another vendor, so that two devices are never mixed.
+ * The columns of ingest 2.2. Values from the SDK take precedence; the User-Agent fills gaps. Its OS
+ * version is used only for the same OS, its model only without another vendor, so that two devices
+ * are never mixed.
  */
-export function contextColumns(
-  sent: unknown,
-  connection: { ip: string; agent: UserAgentFacts },
-): ContextColumns {
+export function contextColumns(sent: unknown, connection: Connection): ContextColumns {
   const context = jsonObject(sent) ?? EMPTY;
   const device = jsonObject(context['device']) ?? EMPTY;
   const os = jsonObject(context['os']) ?? EMPTY;

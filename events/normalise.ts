@@ -1,6 +1,6 @@
 import type { LogPosition } from '../schemas/log-position.ts';
 import type { EventRow, AcceptedItem, RawRecord } from '../schemas/records.ts';
-import { contextColumns, type ContextColumns } from './context.ts';
+import { contextColumns, type Connection, type ContextColumns } from './context.ts';
 import { isOpenedByMachine } from './channels/open-event.ts';
 import { jsonObject, type JsonObject } from './json.ts';
 import { eventNameOf, idText } from './event-name.ts';
@@ -14,6 +14,8 @@ export type RecordFacts = Pick<
   RawRecord,
   'account_id' | 'app_id' | 'received_at' | 'source' | 'ip' | 'user_agent' | 'trace'
 >;
+/** What it says about the connection of its request. */
+type ConnectionFacts = Pick<RecordFacts, 'source' | 'ip' | 'user_agent'>;
 /** What the gateway decided about one event. */
 export type ItemFacts = Pick<AcceptedItem, 'type' | 'message_id' | 'dedupe_id' | 'timestamp'>;
 
@@ -40,15 +42,18 @@ export class ContextReader {
     this.#agents = agents;
   }
 
-  /** The context columns. A backend's address and User-Agent are ignored: only SDKs count. */
+  /** A backend's address and User-Agent are ignored: only SDKs count. */
+  connection({ source, ip, user_agent: agent }: ConnectionFacts): Connection {
+    return source === 'sdk'
+      ? { ip, agent: this.#agents.facts(agent) }
+      : { ip: '', agent: NO_USER_AGENT };
+  }
+
+  /** The context columns. */
   columns(context: unknown, record: RecordFacts): ContextColumns {
     if (this.#columns !== undefined && context === this.#context && record === this.#record)
       return this.#columns;
-    const fromPerson = record.source === 'sdk';
-    this.#columns = contextColumns(context, {
-      ip: fromPerson ? record.ip : '',
-      agent: fromPerson ? this.#agents.facts(record.user_agent) : NO_USER_AGENT,
-    });
+    this.#columns = contextColumns(context, this.connection(record));
     this.#context = context;
     this.#record = record;
     return this.#columns;

@@ -10,12 +10,14 @@ import {
   MAX_EVENT_BYTES,
 } from '../event-name.ts';
 import { jsonObject } from '../json.ts';
+import { ContextWriter } from '../context-bytes.ts';
 import { normalEnd } from '../normal-bytes.ts';
 import type { ContextReader } from '../normalise.ts';
 import { PropertyWriter } from '../property-bytes.ts';
 import { normaliseTraits } from '../traits.ts';
 import { wholeRows, type ItemToNormalise, type RowMaker } from './decide.ts';
 import type { DecodedRecord } from './decode-record.ts';
+import { LastContext } from './last-context.ts';
 import { PLACE, PLACES } from './scan-events.ts';
 
 const { EVENT, USER_ID, ANONYMOUS_ID, PREVIOUS_ID, TRAITS, CONTEXT, PROPERTIES } = PLACE;
@@ -27,17 +29,6 @@ export type EncodedRow = Pick<
   | ('account_id' | 'message_id' | 'timestamp' | 'received_at')
 > & { encoded: EncodedDatum };
 
-/** The last context: most events of a record, and many records after each other, have the same. */
-interface LastContext {
-  readonly source: string;
-  readonly ip: string;
-  readonly userAgent: string;
-  /** JSON text of it. */
-  readonly json: Buffer;
-  /** The columns that it gives, encoded. */
-  readonly block: Buffer;
-}
-
 /**
  * Encodes the row of an accepted event from the bytes of its body: the bytes that normaliseEvent
  * and RowEncoder give, without the values between.
@@ -45,11 +36,9 @@ interface LastContext {
 export class ItemEncoder {
   readonly #contexts: ContextReader;
   readonly #properties = new PropertyWriter();
-  readonly #scratch = new AvroWriter(4096);
-  #context: LastContext | undefined;
-  /** The record and place of the last context: events of a batch mostly have that of the batch. */
-  #contextOf: DecodedRecord | undefined;
-  #contextStart = 0;
+  readonly #contextWriter = new ContextWriter();
+  /** Most events of a record, and many records after each other, have the same context. */
+  readonly #last = new LastContext();
 
   constructor(contexts: ContextReader) {
     this.#contexts = contexts;
@@ -134,41 +123,18 @@ export class ItemEncoder {
       start = scanned?.contextStart ?? 0;
       end = scanned?.contextEnd ?? 0;
     }
-    let last = this.#context;
-    const isSame =
-      last !== undefined &&
-      ((decoded === this.#contextOf && start === this.#contextStart) ||
-        (record.user_agent === last.userAgent &&
-          record.ip === last.ip &&
-          record.source === last.source &&
-          isSameText(bytes, start, end, last.json)));
-    if (!isSame || last === undefined) {
+    const from = to.end;
+    const last = this.#last;
+    if (last.isThat(decoded, start, end)) return to.raw(last.block, 0, last.blockLength);
+    to.string(record.source);
+    const connection = this.#contexts.connection(record);
+    if (!this.#contextWriter.write(bytes, { start, end }, connection, to)) {
+      to.truncate(from);
       const context = end === 0 ? undefined : decoded.parse(start, end);
-      const columns = this.#contexts.columns(context, record);
-      const scratch = this.#scratch;
-      scratch.reset(4096);
-      writeContext({ ...columns, source: record.source }, scratch);
-      last = {
-        source: record.source,
-        ip: record.ip,
-        userAgent: record.user_agent,
-        json: Buffer.from(bytes.subarray(start, end)),
-        block: Buffer.from(scratch.bytes(0, scratch.end)),
-      };
-      this.#context = last;
+      writeContext({ ...this.#contexts.columns(context, record), source: record.source }, to);
     }
-    this.#contextOf = decoded;
-    this.#contextStart = start;
-    to.raw(last.block, 0, last.block.length);
+    last.remember(decoded, { start, end }, to.bytes(from, to.end));
   }
-}
-
-function isSameText(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
-  const { length } = text;
-  if (end - start !== length) return false;
-  let at = 0;
-  while (at < length && bytes[start + at] === text[at]) at++;
-  return at === length;
 }
 
 function writeName(

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyContextJson } from './arbitrary-context-json.ts';
 import { anyEnvelope, anyJson, anyText } from './arbitrary-json.ts';
 
 const space = fc.constantFrom('', '', ' ', '\n\t');
@@ -43,7 +44,7 @@ const fieldText = rarely(commonText, anyText);
 /** JSON text of an event, which is mostly common enough to be read from its bytes. */
 export const anyEventJson: fc.Arbitrary<string> = rarely(
   fc
-    .tuple(fieldText, fieldText, object, fc.option(object), fc.option(object))
+    .tuple(fieldText, fieldText, object, fc.option(object), fc.option(anyContextJson))
     .map(([name, id, properties, traits, context]) => {
       const fields = [`"event":${JSON.stringify(name)}`, `"user_id":${JSON.stringify(id)}`];
       fields.push(`"previous_id":${JSON.stringify(id)}`, `"properties":${properties}`);
