@@ -2,8 +2,10 @@ import { createClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import { seedAccount } from './account.ts';
 import type { Ready } from '../cli/stack/ready.ts';
+import { RawClient } from './http/raw-client.ts';
 import { percentile, postAtRate } from './load-client.ts';
 import { FEW_ROWS } from '../platform/clickhouse/few-rows.ts';
+import { BatchTemplate } from './batch-template.ts';
 import { benchStack } from './stack.ts';
 
 const BATCH = 50;
@@ -45,16 +47,16 @@ async function measure(options: {
   const visible = new Map<string, number>();
   let running = true;
 
+  const probes = new RawClient({ url: ready.ingest_url, max: 2 });
   const prober = async () => {
     for (let n = 0; running; n++) {
       const id = `${run}-p${n}`;
-      const response = await fetch(`${ready.ingest_url}/v1/track`, {
-        method: 'POST',
+      const { status } = await probes.post({
+        path: '/v1/track',
         headers: { authorization: `Bearer ${options.probeKey}` },
         body: JSON.stringify({ event: 'probe', user_id: `probe-${n}`, message_id: id }),
       });
-      await response.arrayBuffer();
-      if (response.status === 200) answered.set(id, performance.now());
+      if (status === 200) answered.set(id, performance.now());
       await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY));
     }
   };
@@ -82,7 +84,7 @@ async function measure(options: {
   const load = await postAtRate({
     url: `${ready.ingest_url}/v1/batch`,
     headers: { authorization: `Bearer ${options.loadKey}` },
-    body: (n) => batchBody(run, n),
+    body: batches(run),
     connections: 24,
     rate: options.rate / BATCH,
     duration: options.seconds * 1000,
@@ -90,6 +92,7 @@ async function measure(options: {
   const seconds = (performance.now() - begun) / 1000;
   running = false;
   await probing;
+  probes.close();
   await watching;
   await clickhouse.close();
   const delays = [...answered].flatMap(([id, at]) => {
@@ -108,13 +111,24 @@ async function measure(options: {
   };
 }
 
-/** A batch as a server SDK sends it: events of several people, about 450 bytes each. */
-function batchBody(run: string, n: number): string {
-  const items = Array.from({ length: BATCH }, (_, i) => {
-    const number = n * BATCH + i;
-    return `{"type":"track","event":"product_viewed","user_id":"user-${(number * 7919) % PEOPLE}","message_id":"${run}-${number}","properties":{"product_id":"sku-${number % 5000}","product_name":"Wireless headphones","category":"audio","price":${1000 + (number % 977)},"currency":"IRR","position":${i}},"context":{"library":{"name":"web","version":"2.1.0"},"page":{"url":"https://shop.example/p/${number % 5000}","path":"/p/${number % 5000}","title":"Wireless headphones"},"locale":"fa-IR","session_id":"s-${number % PEOPLE}"}}`;
-  });
-  return `{"batch":[${items.join(',')}]}`;
+/** Batches as a server SDK sends them: events of several people, about 450 bytes each. */
+function batches(run: string): (n: number) => Buffer {
+  const items = Array.from(
+    { length: BATCH },
+    (_, i) =>
+      `{"type":"track","event":"product_viewed","user_id":"user-#####","message_id":"${run}-#########","properties":{"product_id":"sku-####","product_name":"Wireless headphones","category":"audio","price":####,"currency":"IRR","position":${i}},"context":{"library":{"name":"web","version":"2.1.0"},"page":{"url":"https://shop.example/p/####","path":"/p/####","title":"Wireless headphones"},"locale":"fa-IR","session_id":"s-#####"}}`,
+  );
+  const template = new BatchTemplate(`{"batch":[${items.join(',')}]}`);
+  const numbers: number[] = [];
+  return (n) => {
+    numbers.length = 0;
+    for (let number = n * BATCH; number < (n + 1) * BATCH; number++) {
+      const product = number % 5000;
+      numbers.push((number * 7919) % PEOPLE, number, product, 1000 + (number % 977));
+      numbers.push(product, product, number % PEOPLE);
+    }
+    return template.with(numbers);
+  };
 }
 
 const ready = benchStack();

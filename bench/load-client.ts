@@ -11,8 +11,8 @@ export interface PostResult {
 interface PostOptions {
   url: string;
   headers: Record<string, string> | ((n: number) => Record<string, string>);
-  /** Body of request number n; headers may depend on it, too. */
-  body: (n: number) => string;
+  /** Body of request number n, which is copied; headers may depend on n, too. */
+  body: (n: number) => string | Buffer;
   connections: number;
   /** Requests a second. */
   rate: number;

@@ -4,7 +4,7 @@ import { MessageReader } from './message-reader.ts';
 interface Post {
   path: string;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  body: string | Buffer;
 }
 
 interface Answer {
@@ -26,7 +26,7 @@ export class RawClient {
   readonly #max: number;
   /** The one that was used last comes first: the host closes those that are idle. */
   #free: Connection[] = [];
-  readonly #queue: { bytes: string; waiting: PromiseWithResolvers<Answer> }[] = [];
+  readonly #queue: { bytes: string | Buffer; waiting: PromiseWithResolvers<Answer> }[] = [];
   readonly #all = new Set<Connection>();
 
   /** @param options.url of the host */
@@ -44,7 +44,9 @@ export class RawClient {
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${Buffer.byteLength(body)}`,
     ];
-    const bytes = `${head.join('\r\n')}\r\n\r\n${body}`;
+    const before = `${head.join('\r\n')}\r\n\r\n`;
+    const bytes =
+      typeof body === 'string' ? before + body : Buffer.concat([Buffer.from(before), body]);
     const waiting = Promise.withResolvers<Answer>();
     const connection = this.#free.pop() ?? this.#open();
     if (connection) this.#send(connection, { bytes, waiting });
@@ -81,7 +83,7 @@ export class RawClient {
 
   #send(
     connection: Connection,
-    { bytes, waiting }: { bytes: string; waiting: PromiseWithResolvers<Answer> },
+    { bytes, waiting }: { bytes: string | Buffer; waiting: PromiseWithResolvers<Answer> },
   ): void {
     connection.waiting = waiting;
     connection.socket.write(bytes);
