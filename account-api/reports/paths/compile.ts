@@ -23,34 +23,45 @@ interface PathsOptions {
  * POST /v1/reports/paths as SQL (docs/reports.md, Paths); its rows are PathsRow. The events of a
  * person are an array in their order; the path is the run after the first start, or before it,
  * without repetitions. Events past the limit of a place become OTHER, and the path ends there.
+ *
+ * The people and the rank of an event at a place are those among the paths with the same events
+ * before it. Cutting such paths at an earlier place cuts all of them alike: so the places are
+ * ranked side by side, on whole paths, and not one on top of the other.
  */
 export function compilePaths({ request, accountId, merges }: PathsOptions): CompiledQuery {
   const params = new SqlParams();
-  const counted = `SELECT path, count() AS people FROM (${pathsByPerson({ request, accountId, merges, params })}) GROUP BY path`;
-  const cut = Array.from({ length: request.depth }, (_, at) => rankAt(at + 1, request.limit));
-  const last = `p${request.depth}`;
-  const sql = `SELECT ${last} AS path, sum(people) AS people FROM (${nestedSelects(counted, cut.flat())}) GROUP BY ${last} ORDER BY people DESC, path`;
+  const places = Array.from({ length: request.depth }, (_, at) => at + 1);
+  // `names`: the path with OTHER at the places behind its end
+  const counted = `SELECT path AS whole, arrayResize(path, ${request.depth}, '${OTHER}') AS names, count() AS people FROM (${pathsByPerson({ request, accountId, merges, params })}) GROUP BY path`;
+  const ranks = places.map((place) => `rank${place}`).join(', ');
+  const by = `SELECT if(at = 0, whole, arrayPushBack(arraySlice(whole, 1, at - 1), '${OTHER}')) AS path, sum(people) AS people`;
+  const levels = nestedSelects(
+    counted,
+    [
+      places.map(totalAt),
+      places.map(rankAt),
+      [`arrayFirstIndex(r -> r > ${request.limit}, arrayResize([${ranks}], length(whole))) AS at`],
+    ],
+    { columns: ['whole', 'names', 'people'], by },
+  );
+  const sql = `${by} FROM (${levels}) GROUP BY path ORDER BY people DESC, path`;
   return { sql, params: params.values() };
 }
 
-/**
- * `p<place>`: the path whose first `place` events are listed ones. People with fewer events rank
- * nowhere.
- */
-function rankAt(place: number, limit: number): string[][] {
-  const path = place === 1 ? 'path' : `p${place - 1}`;
-  const before = `arraySlice(${path}, 1, ${place - 1})`;
-  const name = `${path}[${place}]`;
-  const isOpen = `length(${path}) >= ${place} AND ${name} != '${OTHER}'`;
-  return [
-    [`sum(people) OVER (PARTITION BY ${isOpen}, arraySlice(${path}, 1, ${place})) AS t${place}`],
-    [
-      `dense_rank() OVER (PARTITION BY ${isOpen}, ${before} ORDER BY t${place} DESC, ${name}) AS r${place}`,
-    ],
-    [
-      `if(${isOpen} AND r${place} > ${limit}, arrayPushBack(${before}, '${OTHER}'), ${path}) AS p${place}`,
-    ],
-  ];
+/** People with the same path up to this place (1-based). */
+function totalAt(place: number): string {
+  return `sum(people) OVER (PARTITION BY ${namesUntil(place)}) AS total${place}`;
+}
+
+/** The rank of the event at this place behind those before it; paths that end before are last. */
+function rankAt(place: number): string {
+  const partition = place === 1 ? '' : `PARTITION BY ${namesUntil(place - 1)} `;
+  return `dense_rank() OVER (${partition}ORDER BY length(whole) < ${place}, total${place} DESC, names[${place}]) AS rank${place}`;
+}
+
+/** The events up to a place; ClickHouse sorts by texts for less than by slices of an array. */
+function namesUntil(place: number): string {
+  return Array.from({ length: place }, (_, at) => `names[${at + 1}]`).join(', ');
 }
 
 /**

@@ -4,6 +4,7 @@ import { compileExport } from '../../../account-api/exports/compile.ts';
 import { readSpec } from '../../../account-api/exports/request.ts';
 import { readAudience } from '../../../audiences/read.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { parsePaths } from '../../../account-api/reports/paths/request.ts';
 import { parseRetention } from '../../../account-api/reports/retention/request.ts';
 import {
   clickhouseReports,
@@ -112,6 +113,17 @@ describe('the largest requests that validation admits are answered', () => {
       const reports = clickhouseReports(warehouse.client);
       const answer = await reports.retention({ ...run, request: parsed.request });
       expect(answer.cohorts).toHaveLength(730);
+    });
+
+  for (const [name, filters] of Object.entries(FILTERS))
+    it(`paths of five events, ${name}`, async () => {
+      const start = { event: long('s', 0), filters };
+      const parsed = parsePaths(
+        bounded({ ...RANGE, start, depth: 5, limit: 10, window_seconds: 2_592_000 }),
+      );
+      if (!parsed.ok) throw new Error(parsed.problem.message);
+      const reports = clickhouseReports(warehouse.client);
+      expect(await reports.paths({ ...run, request: parsed.request })).toMatchObject({ people: 0 });
     });
 
   const birthday = { attribute: 'days_until_birthday', op: 'between' };

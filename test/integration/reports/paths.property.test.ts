@@ -21,12 +21,14 @@ const body = fc.record({
   to: fc.constantFrom('2026-09-21', '2026-09-20T09:00:01Z'),
   direction: fc.constantFrom('after', 'before'),
   depth: fc.constantFrom(1, 2, 3, 5),
-  limit: fc.constantFrom(1, 2, 10),
+  limit: fc.constantFrom(1, 2, 3, 10),
   window_seconds: fc.constantFrom(1, 60, 86_400),
   include_bots: fc.boolean(),
   filters: filters(1),
 });
 
+/** One begins with another, and one is empty, as nothing behind the end of a path may be. */
+const names = ['a', 'b', 'c', 'd', 'ab', ''];
 /** Within some seconds, many of them the same. */
 const times = fc.constantFrom(-2000, -1000, -1, 0, 0, 1, 10, 999, 1000, 1001, 5000, 59_000);
 
@@ -60,13 +62,15 @@ async function bySql(account: number, one: Case): Promise<unknown> {
 
 test('SQL and reference agree about paths', { timeout: 600_000 }, async () => {
   const dataset = datasetOf({
-    ...{ names: ['a', 'b', 'c', 'd'], times, people: 30, maxEvents: 250, merges: true },
+    ...{ names, times, people: 30, maxEvents: 250, merges: true },
   });
   const failure = await holdsForAll({
     warehouse,
     cases: fc.record({ body, dataset }),
     bySql,
     byReference: (one) => pathsModel(one.dataset, read(one)),
+    // with fewer, totals over the wrong events were found in one of three runs
+    runs: 100,
     isTelling: (answer) => (JSON.parse(answer) as { next: unknown[] }).next.length > 0,
   });
   expect(failure).toBeUndefined();
