@@ -9,6 +9,7 @@ import { encodedRowReader, rowReader } from '../../schemas/row-reader.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { PROFILE_EVENT_FIELDS, type ProfileEvent } from '../../projections/profiles/profile.ts';
 import { profileEvents } from '../../projections/profiles/raw-events.ts';
+import { profileEvent } from '../../projections/profiles/read-events.ts';
 import { writerWithRoom, type RebuiltRow } from '../../projections/events/rebuild.ts';
 import type { ProjectionName } from '../../schemas/topology.ts';
 import { SOURCE_FIELDS, type RowsOf, type SourceRow } from '../replay/source.ts';
@@ -19,8 +20,27 @@ import type { ContextReader } from '../../events/normalise.ts';
 /** A row as far as some target reads it. */
 export type RebuildRow = SourceRow & (EventRow | RebuiltRow | ProfileEvent);
 
-const readEncoded = encodedRowReader([...SOURCE_FIELDS, 'timestamp']);
-const readProfileEvents = rowReader([...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS]);
+const readEncoded = encodedRowReader({
+  fields: [...SOURCE_FIELDS, 'timestamp'],
+  row: (row) => ({ ...sourceRow(row), timestamp: row.timestamp }),
+});
+const readProfileEvents = rowReader({
+  fields: [...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS],
+  row: (row): SourceRow & ProfileEvent => ({ ...sourceRow(row), ...profileEvent(row) }),
+});
+
+function sourceRow(row: SourceRow): SourceRow {
+  return {
+    _epoch: row._epoch,
+    _partition: row._partition,
+    _offset: row._offset,
+    _index: row._index,
+    account_id: row.account_id,
+    message_id: row.message_id,
+    _dedupe_id: row._dedupe_id,
+    received_at: row.received_at,
+  };
+}
 
 /**
  * How a rebuild makes rows, where its target does not need them as a whole: events are copied as
