@@ -9,7 +9,6 @@ import { encodedRowReader, rowReader } from '../../schemas/row-reader.ts';
 import { NEWEST_ROW_VERSION } from '../../schemas/row-versions.ts';
 import { PROFILE_EVENT_FIELDS, type ProfileEvent } from '../../projections/profiles/profile.ts';
 import { profileEvents } from '../../projections/profiles/raw-events.ts';
-import { profileEvent } from '../../projections/profiles/read-events.ts';
 import { writerWithRoom, type RebuiltRow } from '../../projections/events/rebuild.ts';
 import type { ProjectionName } from '../../schemas/topology.ts';
 import { SOURCE_FIELDS, type RowsOf, type SourceRow } from '../replay/source.ts';
@@ -22,15 +21,7 @@ export type RebuildRow = SourceRow & (EventRow | RebuiltRow | ProfileEvent);
 
 const readEncoded = encodedRowReader({
   fields: [...SOURCE_FIELDS, 'timestamp'],
-  row: (row) => ({ ...sourceRow(row), timestamp: row.timestamp }),
-});
-const readProfileEvents = rowReader({
-  fields: [...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS],
-  row: (row): SourceRow & ProfileEvent => ({ ...sourceRow(row), ...profileEvent(row) }),
-});
-
-function sourceRow(row: SourceRow): SourceRow {
-  return {
+  row: (row) => ({
     _epoch: row._epoch,
     _partition: row._partition,
     _offset: row._offset,
@@ -39,8 +30,31 @@ function sourceRow(row: SourceRow): SourceRow {
     message_id: row.message_id,
     _dedupe_id: row._dedupe_id,
     received_at: row.received_at,
-  };
-}
+    timestamp: row.timestamp,
+  }),
+});
+// One literal: two objects made into one cost half as much again.
+const readProfileEvents = rowReader({
+  fields: [...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS],
+  row: (row): SourceRow & ProfileEvent => ({
+    _epoch: row._epoch,
+    _partition: row._partition,
+    _offset: row._offset,
+    _index: row._index,
+    account_id: row.account_id,
+    message_id: row.message_id,
+    _dedupe_id: row._dedupe_id,
+    received_at: row.received_at,
+    event: row.event,
+    user_id: row.user_id,
+    anonymous_id: row.anonymous_id,
+    timestamp: row.timestamp,
+    revenue: row.revenue,
+    traits: row.traits,
+    trait_numbers: row.trait_numbers,
+    profile: row.profile,
+  }),
+});
 
 /**
  * How a rebuild makes rows, where its target does not need them as a whole: events are copied as

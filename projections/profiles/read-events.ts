@@ -1,9 +1,10 @@
 import { rowReader } from '../../schemas/row-reader.ts';
 import { PROFILE_EVENT_FIELDS, type ProfileEvent } from './profile.ts';
 
-/** What the fold reads of a row. */
-export function profileEvent(row: Readonly<ProfileEvent>): ProfileEvent {
-  return {
+/** The events of a record, in the order of their positions. Throws UnreadableRecord. */
+export const readEvents = rowReader({
+  fields: PROFILE_EVENT_FIELDS,
+  row: (row): ProfileEvent => ({
     _epoch: row._epoch,
     _partition: row._partition,
     _offset: row._offset,
@@ -18,8 +19,5 @@ export function profileEvent(row: Readonly<ProfileEvent>): ProfileEvent {
     traits: row.traits,
     trait_numbers: row.trait_numbers,
     profile: row.profile,
-  };
-}
-
-/** The events of a record, in the order of their positions. Throws UnreadableRecord. */
-export const readEvents = rowReader({ fields: PROFILE_EVENT_FIELDS, row: profileEvent });
+  }),
+});
