@@ -1,4 +1,5 @@
 import { carriedFingerprint, HEADER_BYTES, UnreadableRecord } from './codec.ts';
+import { afterLong } from './datum-skip.ts';
 import type { RowBatchHead } from './records.ts';
 import { rowVersion, rowVersionOf } from './row-versions.ts';
 import { readZigzag, writeZigzag } from './varint.ts';
@@ -66,6 +67,11 @@ export function sliceRowBatch(bytes: Buffer): EncodedRowBatch | undefined {
       cause,
     });
   }
+}
+
+/** Where the blocks of rows begin. Throws RangeError at the end of the bytes. */
+export function afterHead(bytes: Buffer): number {
+  return HEAD_FIELDS.reduce((at) => afterLong(bytes, at), HEADER_BYTES);
 }
 
 /** Single-object encoding of a normalised-run: a head and at most one block of event-rows. */

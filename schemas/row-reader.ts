@@ -1,44 +1,30 @@
-import avsc from 'avsc';
-import { rowBatchCodec, UnreadableRecord } from './codec.ts';
+import { carriedFingerprint, rowBatchCodec, UnreadableRecord } from './codec.ts';
+import { afterCount, entriesAt } from './datum-skip.ts';
 import type { EventRow } from './records.ts';
-import { sliceRowBatch, type EncodedRowBatch } from './row-batch.ts';
-import { NEWEST_ROW_VERSION, ROW_VERSIONS, rowVersion } from './row-versions.ts';
+import { afterHead, sliceRowBatch, type EncodedRowBatch } from './row-batch.ts';
+import { rowDecoders, type MapField, type RowDecoders, type RowShape } from './row-decoder.ts';
+import { rowVersionOf } from './row-versions.ts';
 
 /** Columns of a row's position in the raw log. */
 export const POSITION_FIELDS = ['_epoch', '_partition', '_offset', '_index'] as const;
 
-export type RowReader<Field extends keyof EventRow> = (message: {
-  readonly value: Buffer | null;
-}) => Pick<EventRow, Field>[];
+export type RowReader<Row> = (message: { readonly value: Buffer | null }) => Row[];
 
 /**
- * Decodes some fields of one row and returns where the next one begins. avsc returns an undefined
- * `value` when the bytes end early.
+ * Reads some fields of the rows of an events.normalised record, ordered by position, and skips the
+ * others. Throws UnreadableRecord. `mayContain` inspects the encoded rows: when it returns false no
+ * row is of interest, and none is decoded.
  */
-export type RowDecoder<Row> = (
-  bytes: Buffer,
-  at: number,
-) => { value: Row | undefined; offset: number };
-
-/** Decoders of some fields, by version; a field that a version lacks has its default. */
-export function rowDecoders<Row>(fields: readonly string[]): ReadonlyMap<number, RowDecoder<Row>> {
-  const { type: newest, fields: all } = rowVersion(NEWEST_ROW_VERSION);
-  const type = avsc.Type.forSchema({
-    type: 'record',
-    name: newest.name ?? '',
-    fields: all.filter(({ name }) => fields.includes(name)),
-  });
-  const decode = type.decode.bind(type) as (
-    bytes: Buffer,
-    at: number,
-    resolver: unknown,
-  ) => ReturnType<RowDecoder<Row>>;
-  return new Map(
-    ROW_VERSIONS.map((row) => {
-      const resolver = type.createResolver(row.type);
-      return [row.version, (bytes, at) => decode(bytes, at, resolver)];
-    }),
-  );
+export function rowReader<Row, Field extends keyof EventRow, Keys extends MapField = never>(
+  shape: RowShape<Row, Field, Keys>,
+  mayContain: (rows: Buffer) => boolean = () => true,
+): RowReader<Row> {
+  const decoders = rowDecoders(shape);
+  return ({ value }) => {
+    const batch = sliceOf(value);
+    if (batch === undefined) return decodeBlocks(value ?? NOTHING, decoders);
+    return mayContain(batch.rows) ? decodeRows(batch, decoders, (row) => row) : [];
+  };
 }
 
 /** The datum of a row: `bytes` from `from` to `to`, of a version of event-row. */
@@ -50,31 +36,12 @@ export interface EncodedDatum {
 }
 
 /**
- * Reads some fields of the rows of an events.normalised record, ordered by position, and skips the
- * others. Throws UnreadableRecord. `mayContain` inspects the encoded rows: when it returns false no
- * row is of interest, and none is decoded.
- */
-export function rowReader<Field extends keyof EventRow>(
-  fields: readonly Field[],
-  mayContain: (rows: Buffer) => boolean = () => true,
-): RowReader<Field> {
-  const decoders = rowDecoders<Pick<EventRow, Field>>(fields);
-  return ({ value }) => {
-    const batch = sliceOf(value);
-    if (batch === undefined) return rowBatchCodec.decode(value ?? NOTHING).rows;
-    return mayContain(batch.rows) ? decodeRows(batch, decoders, (row) => row) : [];
-  };
-}
-
-/**
  * As rowReader, with the datum of each row. Undefined when the record has several blocks of rows:
  * its rows are decoded as a whole.
  */
-export function encodedRowReader<Field extends keyof EventRow>(fields: readonly Field[]) {
-  const decoders = rowDecoders<Pick<EventRow, Field>>(fields);
-  return (
-    value: Buffer | null,
-  ): (Pick<EventRow, Field> & { encoded: EncodedDatum })[] | undefined => {
+export function encodedRowReader<Row, Field extends keyof EventRow>(shape: RowShape<Row, Field>) {
+  const decoders = rowDecoders(shape);
+  return (value: Buffer | null): (Row & { encoded: EncodedDatum })[] | undefined => {
     const batch = sliceOf(value);
     if (batch === undefined) return undefined;
     const { version, rows: bytes } = batch;
@@ -94,19 +61,19 @@ function sliceOf(value: Buffer | null): EncodedRowBatch | undefined {
 
 function decodeRows<Row, Result>(
   { rows: bytes, count, version }: EncodedRowBatch,
-  decoders: ReadonlyMap<number, RowDecoder<Row>>,
+  decoders: RowDecoders<Row>,
   result: (row: Row, from: number, to: number) => Result,
 ): Result[] {
   try {
     const rows: Result[] = [];
-    const decode = decoders.get(version);
-    if (!decode) throw new RangeError(`no decoder of version ${version}`);
+    const decoder = decoders.get(version);
+    if (!decoder) throw new RangeError(`no decoder of version ${version}`);
     let at = 0;
     while (rows.length < count) {
-      const { value, offset: end } = decode(bytes, at);
-      if (value === undefined || end <= at) break;
-      rows.push(result(value, at, end));
-      at = end;
+      const row = decoder.read(bytes, at);
+      if (row === undefined) break;
+      rows.push(result(row, at, decoder.end));
+      at = decoder.end;
     }
     if (rows.length !== count || at !== bytes.length)
       throw new RangeError('the rows are truncated or followed by further bytes');
@@ -114,4 +81,33 @@ function decodeRows<Row, Result>(
   } catch (cause) {
     throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
   }
+}
+
+/** Rows in several blocks, which nothing of ours writes, or in none. Throws UnreadableRecord. */
+function decodeBlocks<Row>(value: Buffer, decoders: RowDecoders<Row>): Row[] {
+  const decoder = decoders.get(rowVersionOf(carriedFingerprint(value))?.version ?? 0);
+  if (!decoder) return refuse(value);
+  const rows: Row[] = [];
+  try {
+    let at = afterHead(value);
+    for (let count = entriesAt(value, at); count > 0; count = entriesAt(value, at)) {
+      at = afterCount(value, at);
+      for (; count > 0; count--) {
+        const row = decoder.read(value, at);
+        if (row === undefined) throw new RangeError(`row ${rows.length} is no row`);
+        rows.push(row);
+        at = decoder.end;
+      }
+    }
+    if (afterCount(value, at) !== value.length) throw new RangeError('further bytes follow');
+  } catch (cause) {
+    throw new UnreadableRecord('broken_datum', 'the rows of the batch cannot be read', { cause });
+  }
+  return rows;
+}
+
+/** Throws what the codec says of a record of another schema. */
+function refuse(value: Buffer): never {
+  rowBatchCodec.decode(value);
+  throw new Error('the codec reads a version of normalised-run that ROW_VERSIONS lacks');
 }

@@ -108,7 +108,16 @@ describe('a row batch of an earlier release', () => {
     const batch = sliceRowBatch(WRITTEN_BEFORE);
     expect(batch).toMatchObject({ version: 1, count: 3, head: { partition: 3, last_index: 4 } });
     expect(batch && joinRowBatch(batch)).toEqual(WRITTEN_BEFORE);
-    const read = rowReader(['_index', 'event', 'user_id', 'traits', '_trace']);
+    const read = rowReader({
+      fields: ['_index', 'event', 'user_id', 'traits', '_trace'],
+      row: ({ _index, event, user_id, traits, _trace }) => ({
+        _index,
+        event,
+        user_id,
+        traits,
+        _trace,
+      }),
+    });
     expect(read({ value: WRITTEN_BEFORE })).toMatchObject([
       { _index: 0, event: 'خرید', user_id: 'u-0', traits: { first_name: 'سارا' }, _trace: '' },
       { _index: 1, event: '', user_id: 'u-1', _trace: '' },

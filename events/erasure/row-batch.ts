@@ -1,13 +1,25 @@
 import { rowBatchCodec } from '../../schemas/codec.ts';
 import type { EventRow } from '../../schemas/records.ts';
 import { joinRowBatch, sliceRowBatch } from '../../schemas/row-batch.ts';
-import { POSITION_FIELDS, rowDecoders } from '../../schemas/row-reader.ts';
+import { rowDecoders } from '../../schemas/row-decoder.ts';
+import { POSITION_FIELDS } from '../../schemas/row-reader.ts';
 import { distinctIdOf } from '../event-name.ts';
 import type { ErasedPeople } from './erased-people.ts';
 
 const FIELDS = [...POSITION_FIELDS, 'account_id', 'user_id', 'anonymous_id'] as const;
 type PersonRow = Pick<EventRow, (typeof FIELDS)[number]>;
-const decoders = rowDecoders<PersonRow>(FIELDS);
+const decoders = rowDecoders({
+  fields: FIELDS,
+  row: (row): PersonRow => ({
+    _epoch: row._epoch,
+    _partition: row._partition,
+    _offset: row._offset,
+    _index: row._index,
+    account_id: row.account_id,
+    user_id: row.user_id,
+    anonymous_id: row.anonymous_id,
+  }),
+});
 
 /** Whether the event of a row of events.normalised is erased. */
 export function isErasedRow(row: PersonRow, erased: ErasedPeople): boolean {
@@ -29,15 +41,15 @@ export function eraseFromRowBatch(value: Buffer, erased: ErasedPeople): Buffer |
   if (!batch) return eraseFromBlocks(value, erased);
   const { epoch, partition, first_offset: offset } = batch.head;
   if (!erased.mayCover({ epoch, partition, offset })) return undefined;
-  const decode = decoders.get(batch.version);
+  const decoder = decoders.get(batch.version);
   const kept: Buffer[] = [];
   let at = 0;
   for (let row = 0; row < batch.count; row++) {
-    const { value: person, offset: end } = decode?.(batch.rows, at) ?? { offset: at };
+    const person = decoder?.read(batch.rows, at);
     // Damaged: its readers report it.
-    if (person === undefined || end <= at) return undefined;
-    if (!isErasedRow(person, erased)) kept.push(batch.rows.subarray(at, end));
-    at = end;
+    if (!decoder || !person) return undefined;
+    if (!isErasedRow(person, erased)) kept.push(batch.rows.subarray(at, decoder.end));
+    at = decoder.end;
   }
   if (kept.length === batch.count) return undefined;
   return joinRowBatch({ ...batch, count: kept.length, rows: Buffer.concat(kept) });
@@ -58,14 +70,14 @@ export function hasRow(
   const batch = sliceRowBatch(value);
   // Without rows, or of a schema that nothing of ours writes.
   if (!batch) return false;
-  const decode = decoders.get(batch.version);
+  const decoder = decoders.get(batch.version);
   let at = 0;
   for (let row = 0; row < batch.count; row++) {
-    const { value: person, offset: end } = decode?.(batch.rows, at) ?? { offset: at };
+    const person = decoder?.read(batch.rows, at);
     // Damaged: nobody can tell whose it is.
-    if (person === undefined || end <= at) return true;
-    if (isSuch(person, batch.rows.subarray(at, end))) return true;
-    at = end;
+    if (!decoder || !person) return true;
+    if (isSuch(person, batch.rows.subarray(at, decoder.end))) return true;
+    at = decoder.end;
   }
   return false;
 }

@@ -19,8 +19,42 @@ import type { ContextReader } from '../../events/normalise.ts';
 /** A row as far as some target reads it. */
 export type RebuildRow = SourceRow & (EventRow | RebuiltRow | ProfileEvent);
 
-const readEncoded = encodedRowReader([...SOURCE_FIELDS, 'timestamp']);
-const readProfileEvents = rowReader([...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS]);
+const readEncoded = encodedRowReader({
+  fields: [...SOURCE_FIELDS, 'timestamp'],
+  row: (row) => ({
+    _epoch: row._epoch,
+    _partition: row._partition,
+    _offset: row._offset,
+    _index: row._index,
+    account_id: row.account_id,
+    message_id: row.message_id,
+    _dedupe_id: row._dedupe_id,
+    received_at: row.received_at,
+    timestamp: row.timestamp,
+  }),
+});
+// One literal: two objects made into one cost half as much again.
+const readProfileEvents = rowReader({
+  fields: [...SOURCE_FIELDS, ...PROFILE_EVENT_FIELDS],
+  row: (row): SourceRow & ProfileEvent => ({
+    _epoch: row._epoch,
+    _partition: row._partition,
+    _offset: row._offset,
+    _index: row._index,
+    account_id: row.account_id,
+    message_id: row.message_id,
+    _dedupe_id: row._dedupe_id,
+    received_at: row.received_at,
+    event: row.event,
+    user_id: row.user_id,
+    anonymous_id: row.anonymous_id,
+    timestamp: row.timestamp,
+    revenue: row.revenue,
+    traits: row.traits,
+    trait_numbers: row.trait_numbers,
+    profile: row.profile,
+  }),
+});
 
 /**
  * How a rebuild makes rows, where its target does not need them as a whole: events are copied as

@@ -1,5 +1,5 @@
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
-import type { CatalogueRow, CountedEvent } from './count.ts';
+import { propertyKeys, type CatalogueRow, type CountedEvent } from './count.ts';
 
 /** Chunks from this number on hold one event each, added by a replay after the count. */
 export const FIRST_ADDED_CHUNK = 2 ** 60;
@@ -23,7 +23,7 @@ export function addedRow(event: CountedEvent & { _partition: number }): AddedRow
     _partition: event._partition,
     chunk: String(BigInt(FIRST_ADDED_CHUNK) + position),
     count: 1,
-    prop_keys: Object.keys(event.properties).sort(),
+    prop_keys: [...propertyKeys(event)].sort(),
     last_seen: event.timestamp,
     version: 1,
     chunk_from: 0,

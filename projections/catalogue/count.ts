@@ -13,8 +13,16 @@ export interface CountedEvent {
   account_id: number;
   event: string;
   timestamp: number;
-  properties: Record<string, string>;
+  /** The map, or its keys. */
+  properties: Readonly<Record<string, string>> | readonly string[];
 }
+
+/** The keys of the properties of an event. */
+export function propertyKeys({ properties }: Pick<CountedEvent, 'properties'>): readonly string[] {
+  return isList(properties) ? properties : Object.keys(properties);
+}
+
+const isList: (value: object) => value is readonly unknown[] = Array.isArray;
 
 /** A range of CHUNK_RECORDS raw records of one partition, counted on its own. */
 export interface Chunk {
@@ -65,16 +73,10 @@ interface Cell {
   event: string;
   count: number;
   keys: Set<string>;
+  /** The list that was added to `keys` last: readers repeat it for the same keys. */
+  lastKeys: readonly string[];
   lastSeen: number;
   isChanged: boolean;
-}
-
-export function chunkOf(event: Pick<CountedEvent, '_epoch' | '_offset'>): Chunk {
-  return { epoch: event._epoch, chunk: Math.floor(event._offset / CHUNK_RECORDS) };
-}
-
-function compareChunks(a: Chunk, b: Chunk): number {
-  return a.epoch - b.epoch || a.chunk - b.chunk;
 }
 
 /**
@@ -87,6 +89,8 @@ export class CatalogueCounter {
   #open: Chunk;
   #from = 0;
   #cells = new Map<string, Cell>();
+  /** The cell of each event name that was counted last. */
+  #recent = new Map<string, Cell>();
   #counted = 0;
   #last: PartitionPosition = BEFORE_FIRST;
   #stored: StoredChunk | undefined;
@@ -108,11 +112,12 @@ export class CatalogueCounter {
   /** Counts the next record of the topic; skips log positions that were counted already. */
   add(offset: number, events: readonly CountedEvent[]): void {
     for (const event of events) {
-      const position = { epoch: event._epoch, offset: event._offset, index: event._index };
-      const chunk = chunkOf(event);
-      const order = compareChunks(chunk, this.#open);
+      const { _epoch: epoch, _offset, _index: index } = event;
+      const chunk = Math.floor(_offset / CHUNK_RECORDS);
+      const order = epoch - this.#open.epoch || chunk - this.#open.chunk;
+      const position = { epoch, offset: _offset, index };
       if (order < 0 || comparePartitionPositions(position, this.#last) <= 0) continue;
-      if (order > 0) this.#begin(chunk);
+      if (order > 0) this.#begin({ epoch, chunk });
       if (this.#counted === 0) this.#from = this.#stored?.from ?? offset;
       this.#last = position;
       this.#count(event);
@@ -131,31 +136,46 @@ export class CatalogueCounter {
     this.#open = chunk;
     this.#stored = undefined;
     this.#cells = new Map();
+    this.#recent = new Map();
     this.#counted = 0;
   }
 
-  #count({ account_id: accountId, event, timestamp, properties }: CountedEvent): void {
+  #count(counted: CountedEvent): void {
     this.#counted++;
+    const cell = this.#cellOf(counted);
+    if (!cell) return;
+    cell.count++;
+    cell.isChanged = true;
+    cell.lastSeen = Math.max(cell.lastSeen, counted.timestamp);
+    const keys = propertyKeys(counted);
+    if (keys === cell.lastKeys) return;
+    cell.lastKeys = keys;
+    for (const key of keys) if (cell.keys.size < MAX_KEYS) cell.keys.add(key);
+  }
+
+  /** Undefined: there are too many. */
+  #cellOf({ account_id: accountId, event, timestamp }: CountedEvent): Cell | undefined {
     const day = tehranDay(timestamp);
+    const recent = this.#recent.get(event);
+    if (recent?.accountId === accountId && recent.day === day) return recent;
     const key = cellKey(accountId, day, event);
     let cell = this.#cells.get(key);
     if (!cell) {
-      if (this.#cells.size >= MAX_CELLS) return;
+      if (this.#cells.size >= MAX_CELLS) return undefined;
       cell = {
         accountId,
         day,
         event,
         count: 0,
         keys: new Set(),
+        lastKeys: [],
         lastSeen: timestamp,
         isChanged: true,
       };
       this.#cells.set(key, cell);
     }
-    cell.count++;
-    cell.isChanged = true;
-    cell.lastSeen = Math.max(cell.lastSeen, timestamp);
-    for (const property in properties) if (cell.keys.size < MAX_KEYS) cell.keys.add(property);
+    this.#recent.set(event, cell);
+    return cell;
   }
 
   #rows(): CatalogueRow[] {

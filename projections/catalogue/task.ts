@@ -3,20 +3,10 @@ import { offsetAfter, readOrSkip } from '../../platform/kafka/batch-task.ts';
 import type { PartitionTask } from '../../platform/kafka/consumer-types.ts';
 import type { Log } from '../../platform/log.ts';
 import { retryUntilAborted } from '../../platform/retry-until-aborted.ts';
-import { rowReader } from '../../schemas/row-reader.ts';
 import { FIRST_ADDED_CHUNK } from './added.ts';
 import { CatalogueCounter, cellKey, type StoredChunk } from './count.ts';
+import { readCountedEvents } from './read-events.ts';
 import { ALL_REPLICAS, onAllReplicas, QUORUM_INSERT } from '../../platform/clickhouse/replicas.ts';
-
-const readRows = rowReader([
-  '_epoch',
-  '_offset',
-  '_index',
-  'account_id',
-  'event',
-  'timestamp',
-  'properties',
-]);
 
 interface CatalogueTaskOptions {
   client: ClickHouseClient;
@@ -71,7 +61,7 @@ export async function openCatalogueTask(parts: CatalogueTaskOptions): Promise<Pa
           );
       }
       for (const message of messages) {
-        const rows = readOrSkip(message, readRows, {
+        const rows = readOrSkip(message, readCountedEvents, {
           log,
           warning: 'a record cannot be decoded and is not counted; see events.dead',
         });

@@ -8,7 +8,7 @@ import {
 import { comparePartitionPositions, type PartitionPosition } from '../../schemas/log-position.ts';
 import type { RowBatch } from '../../schemas/records.ts';
 import { sliceRowBatch, type EncodedRowBatch } from '../../schemas/row-batch.ts';
-import { rowDecoders } from '../../schemas/row-reader.ts';
+import { rowDecoders } from '../../schemas/row-decoder.ts';
 import { rowVersion, rowVersionOf } from '../../schemas/row-versions.ts';
 import type { RecordSummary } from './plan.ts';
 
@@ -88,23 +88,20 @@ export interface EncodedRow {
   datum: Buffer;
 }
 
-interface KeyFields extends Omit<EncodedRow, 'position' | 'datum'> {
-  _epoch: number;
-  _offset: number;
-  _index: number;
-}
-
-const KEY_FIELDS = [
-  '_epoch',
-  '_offset',
-  '_index',
-  'account_id',
-  'event',
-  'message_id',
-  'timestamp',
-  'received_at',
-];
-const decoders = rowDecoders<KeyFields>(KEY_FIELDS);
+const decoders = rowDecoders({
+  fields: [
+    ...(['_epoch', '_offset', '_index', 'account_id', 'event', 'message_id'] as const),
+    ...(['timestamp', 'received_at'] as const),
+  ],
+  row: (row): Omit<EncodedRow, 'datum'> => ({
+    position: { epoch: row._epoch, offset: row._offset, index: row._index },
+    account_id: row.account_id,
+    event: row.event,
+    message_id: row.message_id,
+    timestamp: row.timestamp,
+    received_at: row.received_at,
+  }),
+});
 
 /** Splits `count` rows of one version; undefined unless the bytes are exactly these. */
 export function splitRows({
@@ -113,28 +110,14 @@ export function splitRows({
   rows: datums,
 }: Pick<EncodedRowBatch, 'version' | 'count' | 'rows'>): EncodedRow[] | undefined {
   const rows: EncodedRow[] = [];
-  const decodeKeyFields = decoders.get(rowVersion(version).version);
-  if (!decodeKeyFields) return undefined;
+  const decoder = decoders.get(rowVersion(version).version);
+  if (!decoder) return undefined;
   let at = 0;
-  try {
-    for (let row = 0; row < count; row++) {
-      const { value, offset: end } = decodeKeyFields(datums, at);
-      if (value === undefined || end <= at) return undefined;
-      const { _epoch: epoch, _offset: offset, _index: index } = value;
-      const { account_id, event, message_id, timestamp, received_at } = value;
-      rows.push({
-        position: { epoch, offset, index },
-        account_id,
-        event,
-        message_id,
-        timestamp,
-        received_at,
-        datum: datums.subarray(at, end),
-      });
-      at = end;
-    }
-  } catch {
-    return undefined;
+  for (let row = 0; row < count; row++) {
+    const keys = decoder.read(datums, at);
+    if (!keys) return undefined;
+    rows.push({ ...keys, datum: datums.subarray(at, decoder.end) });
+    at = decoder.end;
   }
   return at === datums.length ? rows : undefined;
 }

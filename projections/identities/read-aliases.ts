@@ -18,7 +18,23 @@ type AliasRow = Pick<EventRow, (typeof FIELDS)[number]>;
 /** The encoded type of an alias: a row batch without these bytes holds none and is not decoded. */
 const ALIAS = Buffer.from('\u000aalias', 'latin1');
 
-const readRows = rowReader(FIELDS, (rows) => rows.includes(ALIAS));
+const readRows = rowReader(
+  {
+    fields: FIELDS,
+    row: (row): AliasRow => ({
+      _epoch: row._epoch,
+      _partition: row._partition,
+      _offset: row._offset,
+      _index: row._index,
+      account_id: row.account_id,
+      type: row.type,
+      user_id: row.user_id,
+      previous_id: row.previous_id,
+      received_at: row.received_at,
+    }),
+  },
+  (rows) => rows.includes(ALIAS),
+);
 
 /** The aliases of a record that may merge distinct ids. Throws UnreadableRecord. */
 export function readAliases(
