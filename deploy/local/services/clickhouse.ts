@@ -64,7 +64,7 @@ export function prepareClickhouse({
     background_pool_size: Math.max(2, availableParallelism()),
     // Nobody waits for a merge. A server that has too little CPU makes parts faster than it merges
     // them, until it delays inserts (parts_to_delay_insert).
-    os_threads_nice_value_merge_mutate: 10,
+    os_threads_nice_value_merge_mutate: 15,
     max_concurrent_queries: 200,
     users_config: users,
     ...(shard ? { tcp_port: shard.tcpPort } : {}),

@@ -6,6 +6,10 @@ const MAX_NICE = 19;
 const CAMPAIGNS = 5;
 /** What is behind Kafka. */
 const BEHIND = 3;
+/** On the way of an event to its row. */
+const STORING = 1;
+/** What counts and folds events: it may be late where the rows of events are not. */
+const COUNTING = 6;
 /**
  * POST /v1/messages awaits PostgreSQL and ClickHouse several times, each time behind whatever else
  * has work then: what is behind Kafka wakes up once a second, all of it at one time.
@@ -21,16 +25,16 @@ const NICE: Partial<Record<ServiceName, number>> = {
   'management-api': MANAGEMENT,
   planner: CAMPAIGNS,
   dispatcher: CAMPAIGNS,
-  normaliser: BEHIND,
-  'events-sink': BEHIND,
-  'profiles-sink': BEHIND,
-  'identities-sink': BEHIND,
-  'catalogue-sink': BEHIND,
-  'quality-sink': BEHIND,
+  normaliser: STORING,
+  'events-sink': STORING,
+  'profiles-sink': COUNTING,
+  'identities-sink': COUNTING,
+  'catalogue-sink': COUNTING,
+  'quality-sink': COUNTING,
   'addresses-sink': BEHIND,
   'messages-sink': BEHIND,
-  retention: BEHIND,
-  metering: BEHIND,
+  retention: COUNTING,
+  metering: COUNTING,
   relays: BEHIND,
 };
 

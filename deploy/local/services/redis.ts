@@ -29,7 +29,7 @@ export function redisConfiguration({
     // The append-only file holds everything: snapshots would only cost forks.
     'save ""',
     // Writing it anew takes a core for seconds: at 26,000 events/s that was once in half a minute.
-    'auto-aof-rewrite-min-size 256mb',
+    'auto-aof-rewrite-min-size 1gb',
     'auto-aof-rewrite-percentage 300',
     'maxmemory-policy noeviction',
     // Of its timer: half of the default's work while it is idle.
