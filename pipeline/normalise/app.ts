@@ -28,7 +28,7 @@ import { connectClaims } from '../../platform/claims/connect.ts';
 import { connectNormaliserProducer, countPartitions, watchEnds } from './connect.ts';
 
 /** `NORMALISER_INTERVAL` does not grow further with the partitions of a process, ms. */
-const MAX_INTERVAL_MS = 200;
+const MAX_INTERVAL_MS = 400;
 
 export interface Normaliser {
   /** Why it normalises nothing, or not every partition, one sentence each. */

@@ -82,8 +82,8 @@ export interface ConsumerClientOptions extends Pick<
   'settings' | 'log' | 'groupId' | 'clientId' | 'instanceId' | 'topic'
 > {
   /**
-   * How long a batch may wait for more records, ms. A fetch waits about half as long before it, and
-   * 200 to 500 ms where batches may wait at all.
+   * How long a batch may wait for more records, ms. A fetch waits a quarter to a half of it before,
+   * at most 500 ms (consumer-configuration.ts).
    */
   maxWaitMs: number;
   onAssign(partitions: number[]): void;

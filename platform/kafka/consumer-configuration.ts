@@ -24,13 +24,16 @@ function fetchSettings(maxWaitMs: number): {
   'fetch.wait.max.ms': number;
 } {
   if (maxWaitMs < LARGE_FETCH_FROM_MS) return { 'fetch.min.bytes': 1, 'fetch.wait.max.ms': 1000 };
+  const isSlow = maxWaitMs >= SLOW_FROM_MS;
   return {
     'fetch.min.bytes': 1024 * 1024,
-    'fetch.wait.max.ms': Math.round(Math.min(500, Math.max(200, maxWaitMs / 2))),
+    'fetch.wait.max.ms': Math.round(Math.min(500, maxWaitMs / (isSlow ? 2 : 4))),
   };
 }
 
-const LARGE_FETCH_FROM_MS = 100;
+const LARGE_FETCH_FROM_MS = 50;
+/** Below it, people or other services wait for what the consumer does. */
+const SLOW_FROM_MS = 400;
 
 /** KAFKA_SESSION_TIMEOUT by default. */
 const SESSION_MS = 6000;
