@@ -40,7 +40,7 @@ const PARTS = Object.keys(FIELDS) as (keyof Fields)[];
 const PATHS = PARTS.flatMap((part) => FIELDS[part].map((key) => `${part}.${key}` as Path));
 
 /** The number of a field. */
-function at(path: Path): number {
+function fieldOf(path: Path): number {
   return PATHS.indexOf(path);
 }
 
@@ -54,41 +54,41 @@ const TABLES = PARTS.map(
 /** The parts among the keys of a context, above the numbers of fields. */
 const FIRST_PART = PATHS.length;
 const CONTEXT = new KeyTable([
-  ...FIELDS[''].map((key) => [key, at(`.${key}`)] as const),
+  ...FIELDS[''].map((key) => [key, fieldOf(`.${key}`)] as const),
   ...PARTS.flatMap((part, number) => (part === '' ? [] : [[part, FIRST_PART + number] as const])),
 ]);
 
-const IP = at('.ip');
-const LOCALE = at('.locale');
-const TIMEZONE = at('.timezone');
-const SESSION_ID = at('.session_id');
-const DEVICE_TYPE = at('device.type');
-const DEVICE_MODEL = at('device.model');
-const DEVICE_VENDOR = at('device.manufacturer');
-const PUSH_PROVIDER = at('device.push_provider');
-const OS_NAME = at('os.name');
-const OS_VERSION = at('os.version');
-const PAGE_URL = at('page.url');
-const PAGE_PATH = at('page.path');
-const PAGE_REFERRER = at('page.referrer');
-const PAGE_TITLE = at('page.title');
-const UTM_SOURCE = at('campaign.source');
-const UTM_MEDIUM = at('campaign.medium');
-const UTM_CAMPAIGN = at('campaign.name');
-const UTM_TERM = at('campaign.term');
-const UTM_CONTENT = at('campaign.content');
-const CAMPAIGN_ID = at('campaign.campaign_id');
-const JOURNEY_ID = at('campaign.journey_id');
-const VARIANT_ID = at('campaign.variant_id');
-const SOURCE_MESSAGE_ID = at('campaign.message_id');
-const TOKEN = at('campaign.token');
-const COUNTRY = at('location.country');
-const REGION = at('location.region');
-const CITY = at('location.city');
-const LIBRARY_NAME = at('library.name');
-const LIBRARY_VERSION = at('library.version');
-const APP_VERSION = at('app.version');
-const CARRIER = at('network.carrier');
+const IP = fieldOf('.ip');
+const LOCALE = fieldOf('.locale');
+const TIMEZONE = fieldOf('.timezone');
+const SESSION_ID = fieldOf('.session_id');
+const DEVICE_TYPE = fieldOf('device.type');
+const DEVICE_MODEL = fieldOf('device.model');
+const DEVICE_VENDOR = fieldOf('device.manufacturer');
+const PUSH_PROVIDER = fieldOf('device.push_provider');
+const OS_NAME = fieldOf('os.name');
+const OS_VERSION = fieldOf('os.version');
+const PAGE_URL = fieldOf('page.url');
+const PAGE_PATH = fieldOf('page.path');
+const PAGE_REFERRER = fieldOf('page.referrer');
+const PAGE_TITLE = fieldOf('page.title');
+const UTM_SOURCE = fieldOf('campaign.source');
+const UTM_MEDIUM = fieldOf('campaign.medium');
+const UTM_CAMPAIGN = fieldOf('campaign.name');
+const UTM_TERM = fieldOf('campaign.term');
+const UTM_CONTENT = fieldOf('campaign.content');
+const CAMPAIGN_ID = fieldOf('campaign.campaign_id');
+const JOURNEY_ID = fieldOf('campaign.journey_id');
+const VARIANT_ID = fieldOf('campaign.variant_id');
+const SOURCE_MESSAGE_ID = fieldOf('campaign.message_id');
+const TOKEN = fieldOf('campaign.token');
+const COUNTRY = fieldOf('location.country');
+const REGION = fieldOf('location.region');
+const CITY = fieldOf('location.city');
+const LIBRARY_NAME = fieldOf('library.name');
+const LIBRARY_VERSION = fieldOf('library.version');
+const APP_VERSION = fieldOf('app.version');
+const CARRIER = fieldOf('network.carrier');
 
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded; a fallback for each byte halves the speed */
 
