@@ -127,7 +127,7 @@ export function decodeRecords(source: SourceRecord): DecodeResult[] {
   }
   if (!batch) return [decodeRecord(source)];
   return batch.map(({ value, firstIndex, items }) =>
-    decodeRecord({ ...source, value, inBatch: { firstIndex, items } }),
+    decodeRecord({ ...source, value, inBatch: { firstIndex, items, record: source } }),
   );
 }
 

@@ -44,6 +44,8 @@ export interface SourceRecord {
     firstIndex: number;
     /** How many items it has, as the raw batch says. */
     items: number;
+    /** The record of Kafka that holds the raw batch. */
+    record: SourceRecord;
   };
 }
 

@@ -10,10 +10,14 @@ export function tracesOf(
   records: readonly DecodeResult[],
 ): RecordHeader[] | undefined {
   if (!tracing()) return undefined;
-  const traceparents = records.flatMap(({ source }) =>
-    source.offset < from || source.offset > to
-      ? []
-      : spansOf(source).map(({ traceparent }) => traceparent),
+  // The records of a raw batch have the traces of its record of Kafka.
+  const sources = new Set(
+    records
+      .map(({ source }) => source.inBatch?.record ?? source)
+      .filter(({ offset }) => offset >= from && offset <= to),
+  );
+  const traceparents = [...sources].flatMap((source) =>
+    spansOf(source).map(({ traceparent }) => traceparent),
   );
   return traceparents.length === 0 ? undefined : traceHeaders(traceparents);
 }
