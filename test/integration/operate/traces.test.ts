@@ -48,6 +48,10 @@ beforeAll(async () => {
     gateway.start(),
     ...processes.map((process, at) => process.untilAssigned(REPLACED[at]?.[2] ?? '')),
   ]);
+  // Until it has reached Kafka it writes to its spool, which keeps no traces.
+  await eventually({ ms: 60_000, every: 50, waitingFor: 'the gateway to reach Kafka' }, async () =>
+    (await gateway.phase()) === 'direct' ? true : undefined,
+  );
 });
 
 afterAll(async () => {
