@@ -3,10 +3,13 @@
  * context names this library. The normaliser of the checkout does not: it is the release with the
  * fix.
  */
+import { ContextWriter } from '../../../events/context-bytes.ts';
 import { ContextReader } from '../../../events/normalise.ts';
 
 export const FAULTY_LIBRARY = 'breaks-the-last-release';
 
+// Nothing is common to it: every context is read as a value.
+ContextWriter.prototype.write = () => false;
 // eslint-disable-next-line @typescript-eslint/unbound-method
 const sound = ContextReader.prototype.columns;
 ContextReader.prototype.columns = function (context, record) {
