@@ -1,8 +1,8 @@
 import { AvroWriter } from '../schemas/avro-writer.ts';
 import { truncateBytes } from './bytes.ts';
-import { MAX_IP_BYTES, type Connection } from './context.ts';
+import { CONTEXT_PATHS, MAX_IP_BYTES, type Connection, type ContextColumns } from './context.ts';
 import { JSON_BYTES } from './json-bytes.ts';
-import { NONE as NO_END, skipSpace, valueEnd } from './json-ends.ts';
+import { NONE as NO_END, plainEnd, skipSpace, valueEnd } from './json-ends.ts';
 import { KeyTable } from './key-table.ts';
 import { normalEnd } from './normal-bytes.ts';
 import { normalisePersian } from './persian.ts';
@@ -17,78 +17,58 @@ const NINE = 0x39;
 /** Of an id as text; a number of more digits is left to JSON.parse. */
 const MAX_ID_DIGITS = 16;
 
-/** The fields of a context that columns are made of, by the object that they are in. */
-const FIELDS = {
-  '': ['ip', 'locale', 'timezone', 'session_id'],
-  device: ['type', 'model', 'manufacturer', 'push_provider'],
-  os: ['name', 'version'],
-  page: ['url', 'path', 'referrer', 'title'],
-  campaign: [
-    ...['source', 'medium', 'name', 'term', 'content'],
-    ...['campaign_id', 'journey_id', 'variant_id', 'message_id', 'token'],
-  ],
-  location: ['country', 'region', 'city'],
-  library: ['name', 'version'],
-  app: ['version'],
-  network: ['carrier'],
-} as const;
-
-type Fields = typeof FIELDS;
-type Path = { [Part in keyof Fields]: `${Part}.${Fields[Part][number]}` }[keyof Fields];
-
-const PARTS = Object.keys(FIELDS) as (keyof Fields)[];
-const PATHS = PARTS.flatMap((part) => FIELDS[part].map((key) => `${part}.${key}` as Path));
-
-/** The number of a field. */
-function fieldOf(path: Path): number {
-  return PATHS.indexOf(path);
+/** The number of a field: its place in CONTEXT_PATHS. */
+function fieldOf(column: keyof ContextColumns): number {
+  return CONTEXT_PATHS.findIndex(([name]) => name === column);
 }
 
-/** The keys of each part: those of fields give the number of the field. */
-const TABLES = PARTS.map(
-  (part) =>
-    new KeyTable(
-      FIELDS[part].map((key) => [key, PATHS.indexOf(`${part}.${key}` as Path)] as const),
-    ),
-);
-/** The parts among the keys of a context, above the numbers of fields. */
-const FIRST_PART = PATHS.length;
+/** The keys of a part that are fields, with their numbers. */
+function keysOf(part: string): (readonly [key: string, field: number])[] {
+  return CONTEXT_PATHS.flatMap(([, of, key], field) =>
+    of === part ? [[key, field] as const] : [],
+  );
+}
+
+const PARTS = [...new Set(CONTEXT_PATHS.map(([, part]) => part))].filter((part) => part !== '');
+const PART_KEYS = PARTS.map((part) => new KeyTable(keysOf(part)));
+/** The numbers of parts among the keys of a context are those from here on. */
+const FIRST_PART = CONTEXT_PATHS.length;
 const CONTEXT = new KeyTable([
-  ...FIELDS[''].map((key) => [key, fieldOf(`.${key}`)] as const),
-  ...PARTS.flatMap((part, number) => (part === '' ? [] : [[part, FIRST_PART + number] as const])),
+  ...keysOf(''),
+  ...PARTS.map((part, number) => [part, FIRST_PART + number] as const),
 ]);
 
-const IP = fieldOf('.ip');
-const LOCALE = fieldOf('.locale');
-const TIMEZONE = fieldOf('.timezone');
-const SESSION_ID = fieldOf('.session_id');
-const DEVICE_TYPE = fieldOf('device.type');
-const DEVICE_MODEL = fieldOf('device.model');
-const DEVICE_VENDOR = fieldOf('device.manufacturer');
-const PUSH_PROVIDER = fieldOf('device.push_provider');
-const OS_NAME = fieldOf('os.name');
-const OS_VERSION = fieldOf('os.version');
-const PAGE_URL = fieldOf('page.url');
-const PAGE_PATH = fieldOf('page.path');
-const PAGE_REFERRER = fieldOf('page.referrer');
-const PAGE_TITLE = fieldOf('page.title');
-const UTM_SOURCE = fieldOf('campaign.source');
-const UTM_MEDIUM = fieldOf('campaign.medium');
-const UTM_CAMPAIGN = fieldOf('campaign.name');
-const UTM_TERM = fieldOf('campaign.term');
-const UTM_CONTENT = fieldOf('campaign.content');
-const CAMPAIGN_ID = fieldOf('campaign.campaign_id');
-const JOURNEY_ID = fieldOf('campaign.journey_id');
-const VARIANT_ID = fieldOf('campaign.variant_id');
-const SOURCE_MESSAGE_ID = fieldOf('campaign.message_id');
-const TOKEN = fieldOf('campaign.token');
-const COUNTRY = fieldOf('location.country');
-const REGION = fieldOf('location.region');
-const CITY = fieldOf('location.city');
-const LIBRARY_NAME = fieldOf('library.name');
-const LIBRARY_VERSION = fieldOf('library.version');
-const APP_VERSION = fieldOf('app.version');
-const CARRIER = fieldOf('network.carrier');
+const IP = fieldOf('ip');
+const LOCALE = fieldOf('locale');
+const TIMEZONE = fieldOf('timezone');
+const SESSION_ID = fieldOf('session_id');
+const DEVICE_TYPE = fieldOf('device_type');
+const DEVICE_MODEL = fieldOf('device_model');
+const DEVICE_VENDOR = fieldOf('device_vendor');
+const PUSH_PROVIDER = fieldOf('push_provider');
+const OS_NAME = fieldOf('os_name');
+const OS_VERSION = fieldOf('os_version');
+const PAGE_URL = fieldOf('page_url');
+const PAGE_PATH = fieldOf('page_path');
+const PAGE_REFERRER = fieldOf('page_referrer');
+const PAGE_TITLE = fieldOf('page_title');
+const UTM_SOURCE = fieldOf('utm_source');
+const UTM_MEDIUM = fieldOf('utm_medium');
+const UTM_CAMPAIGN = fieldOf('utm_campaign');
+const UTM_TERM = fieldOf('utm_term');
+const UTM_CONTENT = fieldOf('utm_content');
+const CAMPAIGN_ID = fieldOf('campaign_id');
+const JOURNEY_ID = fieldOf('journey_id');
+const VARIANT_ID = fieldOf('variant_id');
+const SOURCE_MESSAGE_ID = fieldOf('source_message_id');
+const TOKEN = fieldOf('sg_t');
+const COUNTRY = fieldOf('country');
+const REGION = fieldOf('region');
+const CITY = fieldOf('city');
+const LIBRARY_NAME = fieldOf('library_name');
+const LIBRARY_VERSION = fieldOf('library_version');
+const APP_VERSION = fieldOf('app_version');
+const CARRIER = fieldOf('carrier');
 
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded; a fallback for each byte halves the speed */
 
@@ -98,10 +78,10 @@ const CARRIER = fieldOf('network.carrier');
  */
 export class ContextWriter {
   /** Begin and end of the text of each field; both 0 when it is absent. */
-  readonly #places = new Int32Array(2 * PATHS.length);
+  readonly #places = new Int32Array(2 * CONTEXT_PATHS.length);
   /** Which fields and parts were found, as CONTEXT numbers them: of equal keys the last counts. */
   readonly #found = new Uint8Array(FIRST_PART + PARTS.length);
-  readonly #isAscii = new Uint8Array(PATHS.length);
+  readonly #isAscii = new Uint8Array(CONTEXT_PATHS.length);
   #bytes: Buffer = Buffer.alloc(0);
   #to = new AvroWriter(0);
   readonly #agent = new AgentBlock();
@@ -169,7 +149,7 @@ export class ContextWriter {
     let at = skipSpace(bytes, start + 1);
     while (bytes[at] !== CLOSE_BRACE) {
       const key = at + 1;
-      const keyEnd = textEnd(bytes, key);
+      const keyEnd = plainEnd(bytes, key);
       // It may be one of the keys that are looked for.
       if (keyEnd === NONE) return NONE;
       const value = skipSpace(bytes, skipSpace(bytes, keyEnd + 1) + 1);
@@ -180,7 +160,7 @@ export class ContextWriter {
         this.#found[known] = 1;
         if (known < FIRST_PART) at = this.#readField(bytes, known, value);
         else if (bytes[value] === OPEN_BRACE)
-          at = this.#read(bytes, value, TABLES[known - FIRST_PART]!);
+          at = this.#read(bytes, value, PART_KEYS[known - FIRST_PART]!);
         else at = valueEnd(bytes, value, 0);
       }
       if (at === NONE) return NONE;
@@ -255,14 +235,6 @@ export class ContextWriter {
     }
     this.#to.long(Number.isSafeInteger(id) ? id : 0);
   }
-}
-
-/** The quote behind a string without escapes, of valid JSON. */
-function textEnd(bytes: Uint8Array, start: number): number {
-  let at = start;
-  for (let byte = bytes[at]!; byte !== QUOTE; byte = bytes[++at]!)
-    if (byte === BACKSLASH) return NONE;
-  return at;
 }
 /* eslint-enable @typescript-eslint/no-non-null-assertion */
 

@@ -123,8 +123,12 @@ export function contextColumns(sent: unknown, connection: Connection): ContextCo
   };
 }
 
-/** Where the columns come from that a context alone decides. */
-const PATHS: readonly (readonly [keyof ContextColumns, part: string, key: string])[] = [
+/** Where the columns come from that a context alone decides; the part is empty for its own keys. */
+export const CONTEXT_PATHS: readonly (readonly [
+  column: keyof ContextColumns,
+  part: string,
+  key: string,
+])[] = [
   ['library_name', 'library', 'name'],
   ['library_version', 'library', 'version'],
   ['app_version', 'app', 'version'],
@@ -165,7 +169,7 @@ const PATHS: readonly (readonly [keyof ContextColumns, part: string, key: string
 export function reduceContext(sent: unknown): JsonObject {
   const columns = contextColumns(sent, { ip: '', agent: NO_USER_AGENT });
   const reduced: JsonObject = {};
-  for (const [column, part, key] of PATHS) {
+  for (const [column, part, key] of CONTEXT_PATHS) {
     const value = columns[column];
     if (value === '' || value === 0) continue;
     if (part === '') reduced[key] = value;

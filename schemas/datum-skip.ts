@@ -100,7 +100,7 @@ export function afterCount(bytes: Buffer, at: number): number {
   return longAt(bytes, at) < 0 ? afterLong(bytes, end) : end;
 }
 
-/** The number that begins here, exact up to 2^53; afterLong tells where it ends. */
+/** The number that begins here, exact up to 2^53. */
 export function longAt(bytes: Buffer, start: number): number {
   // Of the zigzag code the lowest 28 bits, and those above.
   let low = 0;

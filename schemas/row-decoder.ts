@@ -1,4 +1,4 @@
-import { DatumReader } from './datum-reader.ts';
+import { DatumValues } from './datum-values.ts';
 import {
   BOOLEAN,
   DOUBLE,
@@ -59,7 +59,7 @@ const REPEATED = new Set(['type', 'event']);
 
 /**
  * Decoders of some fields, made of the schemas: for services, which read few fields of many rows.
- * Whole rows are read by rowBatchCodec. Throws for a field of a kind that DatumReader lacks.
+ * Whole rows are read by rowBatchCodec. Throws for a field of a kind that DatumValues lacks.
  */
 export function rowDecoders<Row, Field extends keyof EventRow, Keys extends MapField = never>(
   shape: RowShape<Row, Field, Keys>,
@@ -76,7 +76,7 @@ export function rowDecoders<Row, Field extends keyof EventRow, Keys extends MapF
   const values = {};
   for (const [slot, { name }] of wanted.entries())
     Object.defineProperty(values, name, { get: () => slots[slot] });
-  const datum = new DatumReader();
+  const datum = new DatumValues();
   const make = () => shape.row(values as RowValues<Field, Keys>);
   return new Map(
     ROW_VERSIONS.map(({ version, fields: all }) => [
@@ -87,7 +87,7 @@ export function rowDecoders<Row, Field extends keyof EventRow, Keys extends MapF
 }
 
 interface DecoderParts<Row> {
-  datum: DatumReader;
+  datum: DatumValues;
   wanted: readonly Wanted[];
   slots: unknown[];
   make: () => Row;
@@ -95,7 +95,7 @@ interface DecoderParts<Row> {
 }
 
 class Decoder<Row> implements RowDecoder<Row> {
-  readonly #datum: DatumReader;
+  readonly #datum: DatumValues;
   readonly #slots: unknown[];
   readonly #make: () => Row;
   /** What is skipped before each value that is read, and after the last one. */
@@ -151,7 +151,7 @@ class Decoder<Row> implements RowDecoder<Row> {
   }
 }
 
-function valueOf(datum: DatumReader, mode: number | undefined): unknown {
+function valueOf(datum: DatumValues, mode: number | undefined): unknown {
   switch (mode) {
     case LONG:
       return datum.long();

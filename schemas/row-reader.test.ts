@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AvroWriter } from './avro-writer.ts';
 import { eventRowCodec, HEADER_BYTES, rowBatchCodec, UnreadableRecord } from './codec.ts';
-import { DatumReader } from './datum-reader.ts';
+import { DatumValues } from './datum-values.ts';
 import type { EventRow } from './records.ts';
 import { joinRowBatch, sliceRowBatch } from './row-batch.ts';
 import type { RowValues } from './row-decoder.ts';
@@ -284,7 +284,7 @@ describe('a map of a row', () => {
 
 describe('numbers of a row', () => {
   const read = (value: number | Buffer) => {
-    const datum = new DatumReader();
+    const datum = new DatumValues();
     datum.begin(typeof value === 'number' ? encoded(value) : value, 0);
     return datum.long();
   };

@@ -21,7 +21,7 @@ const NOTHING = Buffer.alloc(0);
  * numbers that cannot be. In a map the last of several entries of a key counts, and `__proto__` is
  * no key.
  */
-export class DatumReader {
+export class DatumValues {
   #bytes: Buffer = NOTHING;
   #at = 0;
   readonly #repeated = new RepeatedTexts();
