@@ -68,8 +68,8 @@ async function measure(options: {
     const deadline = () => !running && [...answered.keys()].every((one) => visible.has(one));
     for (let quiet = 0; !deadline() && quiet < 400; quiet += running ? 0 : 1) {
       const answer = await clickhouse.query({
-        // Each condition more would read another column of each part. Rows of the load share granules
-        // with the probes and have no campaign, so its column takes the least to read.
+        // Each condition more would read another column of each part. Rows of the load, in the same
+        // granules as the probes, have no campaign: its column takes the least to read.
         query: 'SELECT toUInt32(campaign_id) AS number FROM events WHERE account_id = {a:UInt64}',
         query_params: { a: options.probeAccount },
         format: 'JSONEachRow',
