@@ -1,4 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import { availableParallelism } from 'node:os';
 import type { Registry } from 'prom-client';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import type { Log } from '../platform/log.ts';
@@ -13,13 +14,14 @@ import { qualityQuery } from './quality/queries.ts';
 import { cachedRows } from './reports/cache/cached-rows.ts';
 import { KeptAnswers, type KeptLimits } from './reports/cache/kept-answers.ts';
 import { LargeReports } from './reports/few-events/large-reports.ts';
+import { ReportThreads } from './reports/many-events/report-threads.ts';
 import { readReport, reportsOver, type RowsOf } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
 import type { Services } from './services.ts';
 import { readRows } from '../platform/clickhouse/rows.ts';
 import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
 import { killOnAbort, killQuery, type KillQuery } from '../platform/clickhouse/kill-on-abort.ts';
-import { limitedClient } from '../platform/clickhouse/limited-client.ts';
+import { limitedClient, limitsOf } from '../platform/clickhouse/limited-client.ts';
 import { mergesOf as readMerges, type Merges, type MergesOf } from '../audiences/people-sql.ts';
 import { queryLimits } from '../platform/clickhouse/query-limits.ts';
 import { onAccount } from '../platform/clickhouse/shards.ts';
@@ -27,6 +29,8 @@ import { onAccount } from '../platform/clickhouse/shards.ts';
 /** Sockets and slots of reads that take milliseconds, apart from those of reports. */
 const READS = { total: 8, perAccount: 3, waiting: 32 };
 const KILL_SOCKETS = 4;
+/** Threads that count events, unless the settings say how many. */
+const MAX_THREADS = 4;
 /** Answers of reports that this process keeps. */
 const KEPT: KeptLimits = {
   answer: 512 * 1024,
@@ -138,6 +142,19 @@ export function connectQueries(options: Options): Queries {
     onKnown: (answer) => answers.inc({ answer }),
   });
   const large = new LargeReports(Date.now);
+  const threads = new ReportThreads({
+    clickhouse: settings,
+    threads: config.REPORT_THREADS || Math.min(MAX_THREADS, availableParallelism()),
+    memoryBytes: config.REPORT_EVENTS_MEMORY,
+  });
+  const counting = {
+    ...{ threads, kill, tooLarge: new LargeReports(Date.now) },
+    onFailure: (error: unknown) =>
+      log.warn(
+        { err: error, code: 'report_threads_failed' },
+        'the events of a report could not be counted by threads; its statement runs instead',
+      ),
+  };
   const rowsOf: RowsOf = ({ reads, ...statement }) => {
     const { accountId, signal } = statement;
     const run = async (found?: Merges) => {
@@ -148,7 +165,10 @@ export function connectQueries(options: Options): Queries {
         readReport(
           onAccount(ranked(rank).client, accountId),
           { ...statement, merges, compiled },
-          large,
+          {
+            large,
+            counting: { ...counting, limits: () => limitsOf({ limits, priority: rank }) },
+          },
         ),
       );
     };
@@ -176,6 +196,7 @@ export function connectQueries(options: Options): Queries {
       ),
     job: { limits, kill, mergesOf: merges },
     close: async () => {
+      await threads.end();
       await Promise.all([killer, reads, reports].map((client) => client.close()));
     },
   };

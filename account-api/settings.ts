@@ -31,6 +31,16 @@ export const querySettings = defineSettings({
     unit: 'queries',
     doc: 'Reports and audience counts of one account that wait; further ones are answered 429.',
   }),
+  REPORT_THREADS: setting.integer({
+    default: 0,
+    max: 64,
+    unit: 'threads',
+    doc: 'Threads that count the events of large funnels and first-time retentions. One report at a time has them; those of the same moment run in ClickHouse alone. 0: as many as there are cores, at most 4.',
+  }),
+  REPORT_EVENTS_MEMORY: setting.bytes({
+    default: 2 ** 30,
+    doc: 'Memory for the events that these threads count, 16 bytes each, at most 4 GiB; results take up to half as much besides. A report with more events runs in ClickHouse alone, as all do below 16 MiB. It is given back five minutes after the last report.',
+  }),
   MAX_REQUESTS_PER_ACCOUNT: setting.integer({
     default: 32,
     min: 1,

@@ -2,19 +2,26 @@
  * node bench/reports.ts [--events 100000000] [--people 2000000] [--days 90] [--rounds 3]
  * [--shape even|funnel] [--keep] [--database NAME]
  * Reports, audience count and schema routes over generated events in the live
- * schema, in a database of their own on the stack's ClickHouse. Beside each: the bare scan of the
+ * schema, in a database of their own on the stack's ClickHouse. Where threads count a report, its
+ * statement stands beside it. Beside each: the bare scan of the
  * same columns, the same scan with GROUP BY person and max(timestamp), and the question as a system
  * asks it that keeps properties as JSON text and people as UUIDs.
  * --keep leaves the database; --database names it, and asks it without filling it again when it was
  * kept.
  */
+import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { parseLine } from '../cli/arguments.ts';
 import { createClient, type ClickHouseSettings } from '@clickhouse/client';
 import { planningOf } from '../account-api/reports/planning.ts';
 import { schemaQueries, type SchemaQuery } from '../account-api/schema/queries.ts';
 import type { CompiledQuery } from '../platform/clickhouse/sql.ts';
+import { readMany } from '../account-api/reports/many-events/read-many.ts';
+import { ReportThreads } from '../account-api/reports/many-events/report-threads.ts';
+import { clickhouseSettings } from '../platform/settings-common.ts';
+import { parseSettings } from '../platform/settings.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
-import { questions } from './reports/questions.ts';
+import { questions, type Question } from './reports/questions.ts';
 import { benchStack } from './stack.ts';
 
 const { values } = parseLine({
@@ -106,6 +113,32 @@ async function isFilled(): Promise<boolean> {
   return Number(row?.n ?? 0) > 0;
 }
 
+const clickhouse = parseSettings(clickhouseSettings, {
+  ...{ CLICKHOUSE_URL: ready.clickhouse_url, CLICKHOUSE_DATABASE: database },
+});
+const threads = new ReportThreads({
+  ...{ clickhouse, memoryBytes: 2 ** 30 },
+  threads: Math.min(4, availableParallelism()),
+});
+
+/** As `once`, of a report whose events threads count. */
+async function counted({ events, merges }: NonNullable<Question['many']>): Promise<Measured> {
+  const startedAt = performance.now();
+  const lease = threads.lease();
+  if (!lease) throw new Error('the threads of the report before are busy');
+  const { rows } = await readMany(
+    {
+      ...{ accountId: ACCOUNT, many: events, merges, settings: LIMITS },
+      ...{ kill: () => undefined, signal: AbortSignal.timeout(600_000) },
+    },
+    lease,
+  );
+  if (!rows) throw new Error('the events have no room in the memory of the threads');
+  const seconds = (performance.now() - startedAt) / 1000;
+  await setImmediate();
+  return { seconds, megabytes: NaN };
+}
+
 function median(all: readonly Measured[]): Measured {
   return (
     all.toSorted((a, b) => a.seconds - b.seconds)[Math.floor(all.length / 2)] ?? {
@@ -122,21 +155,23 @@ try {
   const number = (value: number, digits = 2) =>
     Number.isFinite(value) ? value.toFixed(digits) : '-';
   console.log(
-    '| question | ours s | scan s | grouped s (a) | JSON and UUID s (b) | ours / (a) | (b) / ours | ours MB | (b) MB |',
+    '| question | ours s | statement s | scan s | grouped s (a) | JSON and UUID s (b) | ours / (a) | (b) / ours | statement MB | (b) MB |',
   );
-  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |');
-  for (const { name, ours, scan, grouped, json } of questions(volume)) {
-    const runs = [[], [], [], []] as Measured[][];
+  console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+  for (const { name, ours, many, scan, grouped, json } of questions(volume)) {
+    const runs = [[], [], [], [], []] as Measured[][];
     // Rounds alternate, so that other load affects all queries.
     for (let round = 0; round < ROUNDS; round++) {
-      runs[0]?.push(await once(ours, planningOf(ours.sql)));
+      const statement = await once(ours, planningOf(ours.sql));
+      runs[0]?.push(many ? await counted(many) : statement);
+      runs[1]?.push(statement);
       for (const [at, sql] of [scan, grouped, json].entries())
-        if (sql !== undefined) runs[at + 1]?.push(await once({ sql, params: {} }));
+        if (sql !== undefined) runs[at + 2]?.push(await once({ sql, params: {} }));
     }
-    const [own, bare, a, b] = runs.map(median);
-    if (!own || !bare || !a || !b) throw new Error('nothing was measured');
+    const [own, statement, bare, a, b] = runs.map(median);
+    if (!own || !statement || !bare || !a || !b) throw new Error('nothing was measured');
     console.log(
-      `| ${name} | ${number(own.seconds)} | ${number(bare.seconds)} | ${number(a.seconds)} | ${number(b.seconds)} | ${number(own.seconds / a.seconds)} | ${number(b.seconds / own.seconds)} | ${number(own.megabytes, 0)} | ${number(b.megabytes, 0)} |`,
+      `| ${name} | ${number(own.seconds)} | ${number(statement.seconds)} | ${number(bare.seconds)} | ${number(a.seconds)} | ${number(b.seconds)} | ${number(own.seconds / a.seconds)} | ${number(b.seconds / own.seconds)} | ${number(statement.megabytes, 0)} | ${number(b.megabytes, 0)} |`,
     );
   }
   const schema = schemaQueries(client);
@@ -155,9 +190,10 @@ try {
       });
       all.push({ seconds: (performance.now() - startedAt) / 1000, megabytes: NaN });
     }
-    console.log(`| ${name} | ${number(median(all).seconds)} | - | - | - | - | - | - | - |`);
+    console.log(`| ${name} | ${number(median(all).seconds)} | - | - | - | - | - | - | - | - |`);
   }
 } finally {
+  await threads.end();
   await client.close();
   if (values.keep || values.database !== undefined) console.error(`kept: --database ${database}`);
   else await server.command({ query: `DROP DATABASE ${database}` });

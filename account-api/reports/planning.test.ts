@@ -32,3 +32,15 @@ it('threads take people in shares, but not the values of a breakdown', () => {
   const { sql } = compileFunnel({ request: parsed.request, accountId: 1, merges: 'none' });
   expect(planningOf(sql).enable_sharding_aggregator).toBeUndefined();
 });
+
+it('aliases stay the smaller side of their join, and the join of traits is chosen', () => {
+  expect(planned(['a', 'b'], 'table')['query_plan_join_swap_table']).toBe('false');
+  expect(planned(['a', 'b'], 'none')['query_plan_join_swap_table']).toBeUndefined();
+  const parsed = parseFunnel({
+    ...{ steps: [{ event: 'a' }, { event: 'b' }], from: '2026-01-01', to: '2026-02-01' },
+    breakdown: { trait: 'tier' },
+  });
+  if (!parsed.ok) throw new Error(parsed.problem.message);
+  const { sql } = compileFunnel({ request: parsed.request, accountId: 1, merges: 'table' });
+  expect(planningOf(sql)['query_plan_join_swap_table']).toBeUndefined();
+});

@@ -28,6 +28,9 @@ const PLANNING: ClickHouseSettings = {
 export type Planning = ClickHouseSettings & { enable_sharding_aggregator?: 0 | 1 };
 
 /**
+ * Aliases are the smaller side of their join: where ClickHouse takes events for it, whose number it
+ * estimates, a report takes up to nine times as long.
+ *
  * The levels are not merged either, unless a join is among them: that one would be slower. But
  * merging the levels of a fold over simultaneous events takes longer than any client waits, and so
  * does the pass that looks for filters of joins at run time.
@@ -39,11 +42,13 @@ export type Planning = ClickHouseSettings & { enable_sharding_aggregator?: 0 | 1
 export function planningOf(sql: string): Planning {
   const foldsTies = sql.includes('arrayFold((acc, ');
   const mergesLevels = / JOIN | people /.test(sql) && !foldsTies;
+  const isMerged = sql.includes(' AS identities ON ') && !sql.includes(' AS traits ');
   const isByPerson = / GROUP BY person\b/.test(sql) && !/ GROUP BY value\)/.test(sql);
   return {
     ...PLANNING,
     ...(foldsTies ? { enable_join_runtime_filters: 0 } : {}),
     ...(mergesLevels ? {} : { query_plan_merge_expressions: 0 }),
+    ...(isMerged ? { query_plan_join_swap_table: 'false' } : {}),
     ...(isByPerson ? { enable_sharding_aggregator: 1 } : {}),
   };
 }

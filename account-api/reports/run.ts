@@ -12,9 +12,11 @@ import {
   trendsReads,
   type ReportReads,
 } from './cache/reads.ts';
+import { computeHere, type ReadStatement, type ReportProcess } from './compute-here.ts';
 import type { FewEvents } from './few-events/few-events.ts';
-import type { LargeReports } from './few-events/large-reports.ts';
-import { readEvents } from './few-events/read-events.ts';
+import type { ManyEvents } from './many-events/many-events.ts';
+import { funnelOfMany } from './funnel/many/funnel-of-many.ts';
+import { retentionOfMany } from './retention/many/retention-of-many.ts';
 import { planningOf, type Planning } from './planning.ts';
 import { answerFunnel, type FunnelAnswer, type FunnelRow } from './funnel/answer.ts';
 import { compileFunnel } from './funnel/compile.ts';
@@ -66,6 +68,8 @@ export interface ReportStatement {
   reads: ReportReads | undefined;
   /** Where the report can be computed here from few events. */
   few?: FewEvents | undefined;
+  /** Where many events can be grouped by person here. */
+  many?: ManyEvents | undefined;
   signal: AbortSignal;
   /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
   moment?: { asOf: number; key: unknown };
@@ -108,13 +112,14 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
       compile,
       reads,
       few,
-    }: Pick<ReportStatement, 'compile' | 'few'> & {
+      many,
+    }: Pick<ReportStatement, 'compile' | 'few' | 'many'> & {
       reads: Omit<ReportReads, 'profiles'> | undefined;
     },
   ): Promise<{ rows: unknown[]; measured: Measured }> => {
     const startedAt = performance.now();
     const { rows, rowsRead } = await rowsOf({
-      ...{ accountId, merges, compile, few, compiled: compile(merges ?? 'none') },
+      ...{ accountId, merges, compile, few, many, compiled: compile(merges ?? 'none') },
       reads: reads && { ...reads, profiles: readsTraits ?? true },
       signal: signal ?? new AbortController().signal,
     });
@@ -128,6 +133,7 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
         compile: (merges) => compileFunnel({ request, accountId, merges }),
         reads: funnelReads(request),
         few: funnelOfFew(request, accountId),
+        many: funnelOfMany(request, accountId),
       });
       return answerFunnel({ request, rows: rows as FunnelRow[], measured });
     },
@@ -136,6 +142,7 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
       const { rows, measured } = await read(query, {
         compile: (merges) => compileRetention({ request, accountId, merges }),
         reads: retentionReads(request),
+        many: retentionOfMany(request, accountId),
       });
       return answerRetention({ request, rows: rows as RetentionRow[], measured });
     },
@@ -168,30 +175,19 @@ export function reportsOver(rowsOf: RowsOf): RunReports {
   };
 }
 
-/** What `readReport` needs of a statement. */
-export type ReadStatement = Pick<ReportStatement, 'compiled' | 'signal'> &
-  Partial<Pick<ReportStatement, 'accountId' | 'merges' | 'few'>>;
-
 /**
- * The rows of a report: computed here where it has few events, by its statement otherwise. `large`
- * knows the accounts for which the events need not be looked for.
+ * The rows of a report: computed here where it has few events, or where threads can count many, and
+ * by its statement otherwise.
  */
 export async function readReport(
   client: ClickHouseClient,
   statement: ReadStatement,
-  large?: LargeReports,
+  here: ReportProcess = {},
 ): Promise<ReportRows> {
-  const { few, accountId, merges = 'none', signal } = statement;
-  const isLarge = few && accountId !== undefined && large?.has(accountId, few.rangeMs);
-  if (!few || isLarge) return readStatement(client, statement);
-  const { columns, rowsRead } = await readEvents(client, {
-    compiled: few.compile(merges),
-    ...{ limit: few.limit, signal },
-  });
-  const next = columns && few.next(columns);
-  if (Array.isArray(next)) return { rows: next, rowsRead };
-  if (next === undefined && accountId !== undefined) large?.add(accountId, few.rangeMs);
-  const read = await readStatement(client, { compiled: next ?? statement.compiled, signal });
+  const { rows, rowsRead, compiled } = await computeHere(client, statement, here);
+  if (rows) return { rows, rowsRead };
+  const { signal } = statement;
+  const read = await readStatement(client, { compiled: compiled ?? statement.compiled, signal });
   return { ...read, rowsRead: rowsRead + read.rowsRead };
 }
 

@@ -1,6 +1,9 @@
 import { compileCount } from '../../audiences/compile.ts';
 import { readAudience } from '../../audiences/read.ts';
 import { compileFunnel } from '../../account-api/reports/funnel/compile.ts';
+import { funnelOfMany } from '../../account-api/reports/funnel/many/funnel-of-many.ts';
+import type { ManyEvents } from '../../account-api/reports/many-events/many-events.ts';
+import { retentionOfMany } from '../../account-api/reports/retention/many/retention-of-many.ts';
 import { parseFunnel } from '../../account-api/reports/funnel/request.ts';
 import type { Merges } from '../../audiences/people-sql.ts';
 import { compileRetention } from '../../account-api/reports/retention/compile.ts';
@@ -13,6 +16,8 @@ import { ACCOUNT, type Volume } from './fill.ts';
 export interface Question {
   name: string;
   ours: CompiledQuery;
+  /** Where threads count its events. */
+  many?: { events: ManyEvents; merges: Merges } | undefined;
   /** Only reading the columns of the rows that the question is about. */
   scan?: string;
   /** The same scan with GROUP BY person and max(timestamp). */
@@ -20,6 +25,9 @@ export interface Question {
   /** The same question over JSON text and UUIDs. */
   json?: string;
 }
+
+const countedBy = (events: ManyEvents | undefined, merges: Merges): Question['many'] =>
+  events && { events, merges };
 
 const DAY_MS = 86_400_000;
 const WINDOW_DAYS = 7;
@@ -76,6 +84,7 @@ export function questions(volume: Volume): Question[] {
     return {
       name: `funnel, ${count} steps over ${days} days${options.filtered === true ? ', a property filter on every step, at most ten' : ''}${options.merges === 'table' ? ', with joined names' : ''}`,
       ours: compileFunnel({ request: parsed.request, accountId: ACCOUNT, merges: options.merges }),
+      many: countedBy(funnelOfMany(parsed.request, ACCOUNT), options.merges),
       scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}${filter}`,
       grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own}${filter} GROUP BY _person)`,
       json: `SELECT level, count() FROM (SELECT ${person} AS person, windowFunnel(${WINDOW_DAYS * 86_400_000_000})(toUInt64(toUnixTimestamp64Micro(timestamp)), ${matches.join(', ')}) AS level
@@ -98,6 +107,7 @@ export function questions(volume: Volume): Question[] {
     return {
       name: `retention, first time, 30 days by day${merges === 'table' ? ', with joined names' : ''}`,
       ours: compileRetention({ request: parsed.request, accountId: ACCOUNT, merges }),
+      many: countedBy(retentionOfMany(parsed.request, ACCOUNT), merges),
       scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
       grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
       json: `SELECT first, back - first AS n, count() FROM (SELECT ${person} AS person, minIf(intDiv(toUnixTimestamp64Micro(timestamp), ${DAY_MS}000), event = 'step_1') AS first,

@@ -15,6 +15,11 @@ interface Limited {
   priority: number;
 }
 
+/** The limits as settings of a query. */
+export async function limitsOf({ limits, priority }: Limited): Promise<ClickHouseSettings> {
+  return { ...(await limits()), priority: String(priority) };
+}
+
 /** The same client, whose queries run within these limits. */
 export function limitedClient(
   client: ClickHouseClient,
@@ -25,8 +30,7 @@ export function limitedClient(
       ...params,
       clickhouse_settings: {
         ...params.clickhouse_settings,
-        ...(await limits()),
-        priority: String(priority),
+        ...(await limitsOf({ limits, priority })),
       },
     });
   return Object.assign(Object.create(client) as ClickHouseClient, { query });

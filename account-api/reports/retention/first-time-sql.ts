@@ -18,7 +18,7 @@ export function retentionMembers(context: RetentionSqlContext): string {
 }
 
 /** Whether the first start event of a person is known by its time alone. */
-function isPlainFirstTime(request: RetentionRequest): boolean {
+export function isPlainFirstTime(request: RetentionRequest): boolean {
   return request.mode === 'first_time' && !needsTieBreakers(request);
 }
 

@@ -47,8 +47,14 @@ export function isSameEvent(request: RetentionRequest): boolean {
   return JSON.stringify(request.start) === JSON.stringify(request.return);
 }
 
-/** SELECT of starts and returns: `person`, `is_start`, `is_return`, `key`, and what ties need. */
-export function eventRows(context: RetentionSqlContext): string {
+/**
+ * SELECT of starts and returns: `person`, `is_start`, `is_return`, `key`, and what ties need.
+ * @param conditions on an event, besides
+ */
+export function eventRows(
+  context: RetentionSqlContext,
+  conditions: readonly string[] = [],
+): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
   const filterContext: FilterSqlContext = { params, accountId, person };
@@ -77,6 +83,7 @@ export function eventRows(context: RetentionSqlContext): string {
     ...(request.mode === 'recurring' ? [sinceSql(begin, params)] : []),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
+    ...conditions,
     '(is_start OR is_return)',
   ];
   return `SELECT ${columns.join(', ')} FROM ${source} WHERE ${where.join(' AND ')}`;

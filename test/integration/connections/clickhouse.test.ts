@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +20,9 @@ import {
   dropShadowTable,
   renameShadowTable,
 } from '../../../ops/jobs/shadow-table.ts';
-import { connectClickhouse } from '../../../platform/clickhouse/client.ts';
+import { connectClickhouse, type ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../../../platform/clickhouse/migrate.ts';
+import { readResultBytes } from '../../../platform/clickhouse/result-bytes.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { ddlFolders } from '../../../projections/ddl-folders.ts';
@@ -54,17 +56,23 @@ const proxy = async (port?: number) => {
   return made;
 };
 /** A client of several hosts, which a request of `requestTimeout` ms may have to pass. */
-const clientOf = (
+const settingsOf = (
   hosts: readonly { port: number }[],
   env: Readonly<Record<string, string>> = {},
-): ClickHouseClient => {
+): ClickhouseSettings => {
   const { cert, key } = authority.issue('client');
   const list = hosts.map(({ port }) => `localhost:${port}`).join(',');
-  const settings = parseSettings(clickhouseSettings, {
+  return parseSettings(clickhouseSettings, {
     CLICKHOUSE_URL: `https://${url.username}:${url.password}@${list}`,
     ...{ CLICKHOUSE_TLS_CA_FILE: authority.ca, CLICKHOUSE_TLS_CERT_FILE: cert },
     ...{ CLICKHOUSE_TLS_KEY_FILE: key, ...env },
   });
+};
+const clientOf = (
+  hosts: readonly { port: number }[],
+  env: Readonly<Record<string, string>> = {},
+): ClickHouseClient => {
+  const settings = settingsOf(hosts, env);
   const client = connectClickhouse({ settings, name: 'test', database: '', requestTimeout: 1000 });
   opened.push(client);
   return client;
@@ -114,6 +122,62 @@ describe('with several hosts', () => {
     first.close();
     second.close();
     await expect(ask(clientOf([first, second]))).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('a large result', () => {
+  const NUMBERS = 'SELECT number FROM numbers({rows:Int64}) FORMAT RowBinary';
+  const read = async (
+    settings: ClickhouseSettings,
+    { sql = NUMBERS, rows = 2_000_000, signal = AbortSignal.timeout(60_000) } = {},
+  ) => {
+    let [bytes, sum] = [0, 0];
+    const statement = {
+      ...{ accountId: 1, application: 'test', queryId: randomUUID(), settings: {}, signal },
+      ...{ sql, params: sql.includes('{rows') ? { rows } : {} },
+    };
+    await readResultBytes({ ...settings, CLICKHOUSE_DATABASE: 'default' }, statement, (piece) => {
+      for (let at = (8 - (bytes % 8)) % 8; at < piece.length; at += 8) sum += piece[at] ?? 0;
+      bytes += piece.length;
+    });
+    return { bytes, sum };
+  };
+  /** Of the lowest bytes of so many numbers. */
+  const sumOf = (rows: number) =>
+    Math.floor(rows / 256) * 32_640 + ((rows % 256) * ((rows % 256) - 1)) / 2;
+
+  it('comes whole and in order, with TLS and without', async () => {
+    const expected = { bytes: 16_000_000, sum: sumOf(2_000_000) };
+    expect(await read(settingsOf([await proxy()]))).toEqual(expected);
+    const plain = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
+    expect(await read(plain)).toEqual(expected);
+    expect(await read(plain, { rows: 0 })).toEqual({ bytes: 0, sum: 0 });
+  });
+
+  it('is asked of the next host while the first one is down, and fails where none answers', async () => {
+    const [first, second] = [await proxy(), await proxy()];
+    first.close();
+    expect((await read(settingsOf([first, second]), { rows: 10 })).bytes).toBe(80);
+    second.close();
+    await expect(read(settingsOf([first, second]))).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  it('that ClickHouse refuses, or cannot complete, ends with an error', async () => {
+    const plain = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
+    await expect(read(plain, { sql: 'SELECT' })).rejects.toMatchObject({ code: '62' });
+    const failing = 'SELECT throwIf(number = 3000000) FROM numbers(5000000) FORMAT RowBinary';
+    await expect(read(plain, { sql: failing })).rejects.toThrow(/ended within a result|size of a/);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const plain = parseSettings(clickhouseSettings, { CLICKHOUSE_URL: server.url });
+    const gone = new AbortController();
+    const sleeping =
+      'SELECT sleepEachRow(1) FROM numbers(30) SETTINGS max_block_size = 1 FORMAT RowBinary';
+    const result = read(plain, { sql: sleeping, signal: gone.signal });
+    gone.abort(new Error('nobody waits'));
+    await expect(result).rejects.toThrow('nobody waits');
+    await expect(read(plain, { signal: gone.signal })).rejects.toThrow('nobody waits');
   });
 });
 

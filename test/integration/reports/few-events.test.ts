@@ -54,7 +54,7 @@ function openProcess({
   const counted = Object.assign(Object.create(client) as ClickHouseClient, { query });
   const large = new LargeReports(now);
   const reports = reportsOver((statement) =>
-    readReport(counted, isComputing ? statement : { ...statement, few: undefined }, large),
+    readReport(counted, isComputing ? statement : { ...statement, few: undefined }, { large }),
   );
   return { reports, formats };
 }

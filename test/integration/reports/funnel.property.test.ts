@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEvents } from '../../../account-api/reports/few-events/read-events.ts';
 import { compileFunnel } from '../../../account-api/reports/funnel/compile.ts';
 import { funnelOfFew } from '../../../account-api/reports/funnel/few/funnel-of-few.ts';
+import { funnelOfMany } from '../../../account-api/reports/funnel/many/funnel-of-many.ts';
 import { funnelModel } from '../../../account-api/reports/funnel/testing/model.ts';
 import {
   answerFunnel,
@@ -11,6 +12,7 @@ import {
   type FunnelRow,
 } from '../../../account-api/reports/funnel/answer.ts';
 import { parseFunnel, type FunnelRequest } from '../../../account-api/reports/funnel/request.ts';
+import { countStored } from '../../../account-api/reports/many-events/testing/count-here.ts';
 import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
@@ -115,7 +117,8 @@ const times = fc.integer({ min: -2, max: 16 }).map((half) => half * 500);
 const crowdedTimes = fc.integer({ min: 0, max: 6 }).map((second) => second * 1000);
 
 /**
- * The answer of the statement and that of the events, which must be equal; both where they are not.
+ * The answer of the statement, that of the events, and that of threads where they count such a
+ * funnel, which must be equal; all where they are not.
  */
 async function bySql(account: number, one: Case): Promise<unknown> {
   const parsed = parseFunnel(one.body);
@@ -141,7 +144,12 @@ async function bySql(account: number, one: Case): Promise<unknown> {
   });
   const statement = answerOf(request, result.data);
   const events = columns && answerOf(request, few.next(columns) as FunnelRow[]);
-  return isDeepStrictEqual(statement, events) ? statement : { statement, events };
+  const many = funnelOfMany(request, account);
+  const threads = many
+    ? answerOf(request, (await countStored(client, { many, merges })) as FunnelRow[])
+    : events;
+  const isSame = isDeepStrictEqual(statement, events) && isDeepStrictEqual(statement, threads);
+  return isSame ? statement : { statement, events, threads };
 }
 
 function answerOf(request: FunnelRequest, rows: readonly FunnelRow[]): Omit<FunnelAnswer, 'meta'> {

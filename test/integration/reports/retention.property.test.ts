@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -10,6 +11,8 @@ import {
   parseRetention,
   type RetentionRequest,
 } from '../../../account-api/reports/retention/request.ts';
+import { retentionOfMany } from '../../../account-api/reports/retention/many/retention-of-many.ts';
+import { countStored } from '../../../account-api/reports/many-events/testing/count-here.ts';
 import { breakdownTarget, EPOCH, filters, datasetOf } from './arbitraries.ts';
 import { holdsForAll, type Case } from './holds-for-all.ts';
 import { openWarehouse, type Warehouse } from './warehouse.ts';
@@ -99,23 +102,30 @@ function read({ body }: Case): RetentionRequest {
   return parsed.request;
 }
 
+/**
+ * The answer of the statement, and that of threads where they count such a retention, which must be
+ * equal; both where they are not.
+ */
 async function bySql(account: number, one: Case): Promise<unknown> {
   const request = read(one);
-  const { sql, params } = compileRetention({
-    request,
-    accountId: account,
-    merges: one.dataset.canonical.size > 0 ? 'table' : 'none',
-  });
+  const merges = one.dataset.canonical.size > 0 ? 'table' : 'none';
+  const { sql, params } = compileRetention({ request, accountId: account, merges });
+  const client = onAccount(warehouse.client, account);
   const { data } = await (
-    await onAccount(warehouse.client, account).query({
-      query: sql,
-      query_params: params,
-      format: 'JSON',
-    })
+    await client.query({ query: sql, query_params: params, format: 'JSON' })
   ).json<RetentionRow>();
+  const statement = answerOf(request, data);
+  const many = retentionOfMany(request, account);
+  if (!many) return statement;
+  const rows = await countStored(client, { many, merges, slices: 3 });
+  const threads = answerOf(request, rows as RetentionRow[]);
+  return isDeepStrictEqual(statement, threads) ? statement : { statement, threads };
+}
+
+function answerOf(request: RetentionRequest, rows: readonly RetentionRow[]): unknown {
   const answer: Partial<ReturnType<typeof answerRetention>> = answerRetention({
     request,
-    rows: data,
+    rows,
     measured: { freshUntil: FRESH_UNTIL, rowsRead: 0, elapsedMs: 0 },
   });
   delete answer.meta;

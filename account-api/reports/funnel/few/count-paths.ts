@@ -1,4 +1,5 @@
 import type { FunnelRow } from '../answer.ts';
+import { quantilePlace } from '../quantile.ts';
 
 /** The times of a counted path, and the value under which it counts. */
 export interface Counted {
@@ -52,11 +53,8 @@ function quantiles(values: readonly number[]): number[] {
   return [quantile(sorted, 0.5), quantile(sorted, 0.9)];
 }
 
-/** As ClickHouse's quantileExactInclusive computes it. */
 function quantile(sorted: Float64Array, level: number): number {
-  const rank = level * (sorted.length - 1) + 1;
-  const below = Math.floor(rank);
-  const low = sorted[below - 1] ?? 0;
-  const high = sorted[below];
-  return high === undefined ? low : low + (rank - below) * (high - low);
+  const { below, part } = quantilePlace(level, sorted.length);
+  const low = sorted[below] ?? 0;
+  return low + part * ((sorted[below + 1] ?? low) - low);
 }

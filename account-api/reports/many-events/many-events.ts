@@ -1,0 +1,48 @@
+import type { Merges } from '../../../audiences/people-sql.ts';
+import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
+import type { DaySlice } from './day-slices.ts';
+import type { OrderedRules } from '../funnel/many/count-ordered.ts';
+import type { FirstTimeRules } from '../retention/many/count-first-time.ts';
+
+/** What is counted of each person's events. */
+export type Counting =
+  { kind: 'ordered'; rules: OrderedRules } | { kind: 'first-time'; rules: FirstTimeRules };
+
+/** Whole numbers from 0 on. */
+export type Numbers = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
+
+/** The counts of one thread; those of several are added up, and their lists are one. */
+export interface Counted {
+  counts: Float64Array<ArrayBuffer>[];
+  lists: Numbers[];
+}
+
+/** Which values of a list the rows need: those of these ranks (0-based, ascending). */
+export interface Ranking {
+  list: number;
+  ranks: number[];
+  /** No value is greater. */
+  max: number;
+}
+
+/**
+ * A report whose events are grouped by person in this process (read-many.ts); its rows are those of
+ * its statement.
+ */
+export interface ManyEvents {
+  /** Range of the report, ms. */
+  rangeMs: number;
+  /** The days from which threads read apart, epoch milliseconds; the ends have more, or fewer. */
+  times: { from: number; to: number };
+  /** Some of these days have more events than others. */
+  isUneven: boolean;
+  /**
+   * The statement that reads the events of some days: `person` and `key`, UInt64;
+   * a key is less than 2^52.
+   */
+  compile: (merges: Merges, days: DaySlice) => CompiledQuery;
+  counting: Counting;
+  rankings: (counted: Pick<Counted, 'counts'>) => Ranking[];
+  /** @param values the values of each ranking */
+  rows: (counted: Pick<Counted, 'counts'>, values: number[][]) => unknown[];
+}

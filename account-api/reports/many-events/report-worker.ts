@@ -1,0 +1,45 @@
+import { parentPort, workerData, type Transferable } from 'node:worker_threads';
+import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
+import { readEvents } from './read-events.ts';
+import type { ThreadAnswer, ThreadMessage } from './report-thread.ts';
+import { count, rank, type ThreadJobs } from './thread-jobs.ts';
+
+type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
+
+const clickhouse = workerData as ClickhouseSettings;
+let reading = new AbortController();
+
+parentPort?.on('message', (message: ThreadMessage) => {
+  if (message.kind === 'abort') reading.abort(new Error('the report was aborted'));
+  else void answer(message);
+});
+
+async function answer(job: Job): Promise<void> {
+  try {
+    const done = await run(job);
+    send({ ok: true, answer: done }, job.kind === 'count' ? listsOf(done) : []);
+  } catch (error) {
+    send({ ok: false, message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function send(answered: ThreadAnswer, transfer: Transferable[] = []): void {
+  parentPort?.postMessage(answered, transfer);
+}
+
+function run(job: Job): unknown {
+  switch (job.kind) {
+    case 'read':
+      reading = new AbortController();
+      return readEvents(clickhouse, job.ask, reading.signal);
+    case 'count':
+      return count(job.ask);
+    case 'rank':
+      return rank(job.ask);
+  }
+}
+
+/** What goes to the other thread without a copy. */
+function listsOf(counted: unknown): ArrayBuffer[] {
+  return (counted as ThreadJobs['count']['answer']).lists.map(({ buffer }) => buffer);
+}

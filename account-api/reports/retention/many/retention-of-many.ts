@@ -1,0 +1,58 @@
+import { SqlParams } from '../../../../platform/clickhouse/sql.ts';
+import { sliceSql } from '../../many-events/day-slices.ts';
+import type { ManyEvents } from '../../many-events/many-events.ts';
+import { isPlainFirstTime } from '../first-time-sql.ts';
+import { eventRows, isSameEvent, periodOf, timeOf } from '../members-sql.ts';
+import type { RetentionRow } from '../answer.ts';
+import { periodsOf } from '../periods.ts';
+import type { RetentionRequest } from '../request.ts';
+import { KEY_PERIOD_SHIFT, KEY_TIME_SHIFT } from './count-first-time.ts';
+
+/**
+ * A first-time retention whose events can be grouped here, in place of the statement of
+ * `compileRetention`: without a breakdown, and where ties do not matter.
+ */
+export function retentionOfMany(
+  request: RetentionRequest,
+  accountId: number,
+): ManyEvents | undefined {
+  if (!isPlainFirstTime(request) || request.breakdown !== undefined) return undefined;
+  const periods = periodsOf(request);
+  const cohorts = periods.labels.length;
+  const begin = Math.max(0, periods.starts[0] ?? 0);
+  return {
+    rangeMs: request.range.to - request.range.from,
+    times: { from: begin, to: periods.starts.at(-1) ?? begin },
+    // starts of all time are among the first, and returns alone among the last
+    isUneven: true,
+    compile: (merges, days) => {
+      const params = new SqlParams();
+      const context = { request, accountId, merges, params, periods };
+      const rows = eventRows(context, sliceSql(days, params));
+      // an earlier start has the period 0, and its time does not matter
+      const time = `if(${periodOf('key')} = 0, 0, ${timeOf('key')} - ${params.whole(begin)} + 1)`;
+      const flags = `bitAnd(key, ${2 ** KEY_PERIOD_SHIFT - 1})`;
+      const period = `bitShiftLeft(toUInt64(${periodOf('key')}), ${KEY_PERIOD_SHIFT})`;
+      const parts = `bitOr(bitOr(bitShiftLeft(toUInt64(${time}), ${KEY_TIME_SHIFT}), ${period}), ${flags})`;
+      const sql = `SELECT person, ${parts} AS key FROM (${rows})`;
+      return { sql, params: params.values() };
+    },
+    counting: {
+      kind: 'first-time',
+      rules: { cohorts, periods: request.periods, isSameEvent: isSameEvent(request) },
+    },
+    rankings: () => [],
+    rows: ({ counts }) => rowsOf(counts, { cohorts, periods: request.periods }),
+  };
+}
+
+/** Cohorts that have members, in order. */
+function rowsOf(
+  [members = new Float64Array(0), returned = new Float64Array(0)]: readonly Float64Array[],
+  { cohorts, periods }: { cohorts: number; periods: number },
+): RetentionRow[] {
+  return Array.from({ length: cohorts }, (_, cohort): RetentionRow => {
+    const own = returned.subarray(cohort * periods, (cohort + 1) * periods);
+    return { kind: 'all', value: null, cohort, size: members[cohort] ?? 0, returned: [...own] };
+  }).filter(({ size }) => size > 0);
+}
