@@ -55,7 +55,7 @@ export class OrderedCounter {
       // most people do not have the events for a second step, and need no order
       const depth = (steps & FIRST_TWO) === FIRST_TWO ? this.#depthOf(from, to, steps) : steps & 1;
       (counted[depth] as number)++;
-      if (depth > 1) this.#addGaps(from, depth);
+      if (depth > 1) this.#addGaps({ from, to, depth });
       from = to;
     }
   }
@@ -107,12 +107,12 @@ export class OrderedCounter {
     return depth;
   }
 
-  /** Walks the counted path of the person whose keys begin at `from`. */
-  #addGaps(from: number, depth: number): void {
+  /** Walks the counted path of the person with these keys. */
+  #addGaps({ from, to, depth }: Record<'from' | 'to' | 'depth', number>): void {
     const [sorted, gaps] = [this.#sorted, this.#gaps];
     const start = this.#ended[depth - 1] as number;
     let before = start;
-    for (let at = from, next = 0; next < depth; at++) {
+    for (let at = from, next = 0; next < depth && at < to; at++) {
       const key = sorted[at] as number;
       const time = timeOf(key);
       if (time < start || stepOf(key, time) !== next) continue;
