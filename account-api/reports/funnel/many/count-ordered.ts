@@ -90,7 +90,7 @@ export class OrderedCounter {
     sort(sorted, from, to);
     // as far as there is an event for each step
     const reachable = 31 - Math.clz32(~steps & (steps + 1));
-    for (let step = 0; step < reachable; step++) starts[step] = ended[step] = 0;
+    for (let step = 0; step < reachable; step++) starts[step] = 0;
     let depth = 0;
     for (let at = from; at < to; at++) {
       const key = sorted[at] as number;
@@ -100,7 +100,7 @@ export class OrderedCounter {
       const start = step === 0 ? time : (starts[step - 1] as number);
       if (start === 0) continue;
       starts[step] = start;
-      if (step < depth || time - start > windowMs || ended[step] !== 0) continue;
+      if (step < depth || time - start > windowMs) continue;
       ended[step] = start;
       depth = step + 1;
     }
