@@ -5,11 +5,7 @@ import type { LargeReports } from './few-events/large-reports.ts';
 import { readEvents } from './few-events/read-events.ts';
 import { readMany } from './many-events/read-many.ts';
 import type { ReportThreads } from './many-events/report-threads.ts';
-import type { ReportStatement } from './run.ts';
-
-/** What is needed of a statement to read its report. */
-export type ReadStatement = Pick<ReportStatement, 'compiled' | 'signal'> &
-  Partial<Pick<ReportStatement, 'accountId' | 'merges' | 'few' | 'many'>>;
+import type { ReadStatement } from './report-statement.ts';
 
 /** What a process computes reports with, besides ClickHouse. */
 export interface ReportProcess {

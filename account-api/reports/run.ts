@@ -1,7 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { mergesOf, type Merges } from '../../audiences/people-sql.ts';
 import { CLICKHOUSE_QUERY } from '../../platform/clickhouse/rows.ts';
-import type { CompiledQuery } from '../../platform/clickhouse/sql.ts';
 import { exceedsMemory } from '../../platform/clickhouse/query-limits.ts';
 import { inStep } from '../../platform/tracing/request-span.ts';
 import type { ReportRows } from './cache/cached-rows.ts';
@@ -12,9 +11,8 @@ import {
   trendsReads,
   type ReportReads,
 } from './cache/reads.ts';
-import { computeHere, type ReadStatement, type ReportProcess } from './compute-here.ts';
-import type { FewEvents } from './few-events/few-events.ts';
-import type { ManyEvents } from './many-events/many-events.ts';
+import { computeHere, type ReportProcess } from './compute-here.ts';
+import type { ReadStatement, ReportStatement } from './report-statement.ts';
 import { funnelOfMany } from './funnel/many/funnel-of-many.ts';
 import { retentionOfMany } from './retention/many/retention-of-many.ts';
 import { planningOf, type Planning } from './planning.ts';
@@ -55,24 +53,6 @@ export interface ReportQuery<Request> {
   /** A condition or the breakdown reads a trait; assumed where it is absent. */
   readsTraits?: boolean;
   signal?: AbortSignal;
-}
-
-/** The statement of a report, and what decides its rows; undefined: they are never kept. */
-export interface ReportStatement {
-  accountId: number;
-  /** Undefined: to be found out before the statement runs (`compile`). */
-  merges: Merges | undefined;
-  /** The statement for `merges`, and without them that of an account without aliases. */
-  compiled: CompiledQuery;
-  compile: (merges: Merges) => CompiledQuery;
-  reads: ReportReads | undefined;
-  /** Where the report can be computed here from few events. */
-  few?: FewEvents | undefined;
-  /** Where many events can be grouped by person here. */
-  many?: ManyEvents | undefined;
-  signal: AbortSignal;
-  /** Where the statement contains the moment of asking (cache/cached-rows.ts). */
-  moment?: { asOf: number; key: unknown };
 }
 
 /** Runs the statement of a report, or knows its rows. */

@@ -1,5 +1,6 @@
 import type { Merges } from '../../../audiences/people-sql.ts';
 import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
+import type { Counted } from './counted.ts';
 import type { DaySlice } from './day-slices.ts';
 import type { OrderedRules } from '../funnel/many/count-ordered.ts';
 import type { FirstTimeRules } from '../retention/many/count-first-time.ts';
@@ -7,15 +8,6 @@ import type { FirstTimeRules } from '../retention/many/count-first-time.ts';
 /** What is counted of each person's events. */
 export type Counting =
   { kind: 'ordered'; rules: OrderedRules } | { kind: 'first-time'; rules: FirstTimeRules };
-
-/** Whole numbers from 0 on. */
-export type Numbers = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
-
-/** The counts of one thread; those of several are added up, and their lists are one. */
-export interface Counted {
-  counts: Float64Array<ArrayBuffer>[];
-  lists: Numbers[];
-}
 
 /** Which values of a list the rows need: those of these ranks (0-based, ascending). */
 export interface Ranking {

@@ -1,6 +1,7 @@
 import { OrderedCounter } from '../funnel/many/count-ordered.ts';
 import { FirstTimeCounter } from '../retention/many/count-first-time.ts';
-import type { Counted, Counting, Numbers } from './many-events.ts';
+import type { Counted, Numbers } from './counted.ts';
+import type { Counting } from './many-events.ts';
 import { valuesOfRanks } from './order-statistics.ts';
 import type { EventMemory } from './event-memory.ts';
 import { PARTITIONS, type PartitionedEvents } from './event-partitions.ts';

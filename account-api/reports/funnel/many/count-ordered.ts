@@ -1,4 +1,4 @@
-import type { Counted, Numbers } from '../../many-events/many-events.ts';
+import type { Counted, Numbers } from '../../many-events/counted.ts';
 import type { PeopleOfPartition } from '../../many-events/people-of-partition.ts';
 import { GAP_SHIFT } from '../event-arrays.ts';
 

@@ -1,4 +1,4 @@
-import type { Counted } from '../../many-events/many-events.ts';
+import type { Counted } from '../../many-events/counted.ts';
 import type { PeopleOfPartition } from '../../many-events/people-of-partition.ts';
 
 /**
