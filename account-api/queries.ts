@@ -1,5 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import type { Registry } from 'prom-client';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import type { Log } from '../platform/log.ts';
@@ -14,6 +14,7 @@ import { qualityQuery } from './quality/queries.ts';
 import { cachedRows } from './reports/cache/cached-rows.ts';
 import { KeptAnswers, type KeptLimits } from './reports/cache/kept-answers.ts';
 import { LargeReports } from './reports/few-events/large-reports.ts';
+import { eventsMemory } from './reports/many-events/memory-limit.ts';
 import { ReportThreads } from './reports/many-events/report-threads.ts';
 import { readReport, reportsOver, type RowsOf } from './reports/run.ts';
 import { schemaQueries } from './schema/queries.ts';
@@ -145,7 +146,10 @@ export function connectQueries(options: Options): Queries {
   const threads = new ReportThreads({
     clickhouse: settings,
     threads: config.REPORT_THREADS || Math.min(MAX_THREADS, availableParallelism()),
-    memoryBytes: config.REPORT_EVENTS_MEMORY,
+    memoryBytes: eventsMemory({
+      setting: config.REPORT_EVENTS_MEMORY,
+      ...{ container: process.constrainedMemory(), machine: totalmem() },
+    }),
   });
   const counting = {
     ...{ threads, kill, tooLarge: new LargeReports(Date.now) },
