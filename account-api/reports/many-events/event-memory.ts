@@ -26,8 +26,10 @@ export interface EventMemory {
   used: SharedArrayBuffer;
 }
 
+/** @param bytes of which whole pages are used */
 export function newMemory(bytes: number): EventMemory {
-  return { bytes: new SharedArrayBuffer(bytes), used: new SharedArrayBuffer(4) };
+  const whole = Math.floor(bytes / PAGE_BYTES) * PAGE_BYTES;
+  return { bytes: new SharedArrayBuffer(whole), used: new SharedArrayBuffer(4) };
 }
 
 /** All pages are free again. */
@@ -37,7 +39,7 @@ export function clearMemory({ used }: EventMemory): void {
 
 /** Pages of the memory. */
 export function pagesOf({ bytes }: EventMemory): number {
-  return Math.floor(bytes.byteLength / PAGE_BYTES);
+  return bytes.byteLength / PAGE_BYTES;
 }
 
 /** Takes one page after the other. @throws OutOfMemory */
