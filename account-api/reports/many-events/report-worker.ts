@@ -1,3 +1,4 @@
+import { constants, getPriority, platform, setPriority } from 'node:os';
 import { parentPort, workerData, type Transferable } from 'node:worker_threads';
 import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
 import { readEvents } from './read-events.ts';
@@ -5,6 +6,10 @@ import type { ThreadAnswer, ThreadMessage } from './report-thread.ts';
 import { count, rank, type ThreadJobs } from './thread-jobs.ts';
 
 type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
+
+// On Linux the priority of a thread is its own: counting does not go before what others run, also
+// where the process does (deploy/local/services/nice.ts).
+if (platform() === 'linux' && getPriority() < 0) setPriority(constants.priority.PRIORITY_NORMAL);
 
 const clickhouse = workerData as ClickhouseSettings;
 let reading = new AbortController();
