@@ -6,7 +6,11 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { qualityQuery } from '../../../account-api/quality/queries.ts';
-import { readReport } from '../../../account-api/reports/run.ts';
+import type { ReportProcess } from '../../../account-api/reports/compute-here.ts';
+import { LargeReports } from '../../../account-api/reports/few-events/large-reports.ts';
+import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
+import { ReportThreads } from '../../../account-api/reports/many-events/report-threads.ts';
+import { readReport, reportsOver } from '../../../account-api/reports/run.ts';
 import { compileExport } from '../../../account-api/exports/compile.ts';
 import { schemaQueries } from '../../../account-api/schema/queries.ts';
 import { mergesOf } from '../../../audiences/people-sql.ts';
@@ -37,9 +41,10 @@ const time = (ms: number) => new Date(ms).toISOString();
 
 let shards: TwoShards;
 let one: ClickHouseClient;
+let settings: TwoShards['settings'];
 beforeAll(async () => {
   shards = await openTwoShards();
-  const settings = {
+  settings = {
     ...shards.settings,
     ...{ CLICKHOUSE_URL: shards.servers[0]?.url ?? '', CLICKHOUSE_SHARDS: '' },
     CLICKHOUSE_DATABASE: 'one_server',
@@ -190,6 +195,36 @@ describe('two shards answer as one server', () => {
       for await (const some of read(slice, signal)) found.push(...some);
       expect(found).toHaveLength(people);
       return found;
+    });
+  });
+
+  it('funnels, whose events threads count', async () => {
+    const parsed = parseFunnel({
+      ...{ steps: [{ event: 'e2' }, { event: 'e1' }] },
+      ...{ from: time(NOW - 30 * 24 * HOUR), to: time(NOW + HOUR) },
+    });
+    if (!parsed.ok) throw new Error(parsed.problem.message);
+    const { request } = parsed;
+    await answers(async (client, accountId) => {
+      const clickhouse = client === one ? settings : shards.settings;
+      const threads = new ReportThreads({ clickhouse, threads: 2, memoryBytes: 2 ** 26 });
+      const failures: unknown[] = [];
+      const counting = {
+        ...{ threads, tooLarge: new LargeReports(() => 0), kill: () => undefined },
+        limits: () => Promise.resolve({}),
+        onFailure: (error: unknown) => failures.push(error),
+      };
+      const ask = (here: ReportProcess) =>
+        reportsOver((statement) =>
+          readReport(onAccount(client, accountId), { ...statement, few: undefined }, here),
+        ).funnel({
+          ...{ accountId, request, freshUntil: NOW, merges: 'table', readsTraits: false, signal },
+        });
+      const [{ steps }, { steps: stated }] = [await ask({ counting }), await ask({})];
+      await threads.end();
+      expect(steps).toEqual(stated);
+      expect([failures, steps[1]?.count === 0]).toEqual([[], false]);
+      return steps;
     });
   });
 
