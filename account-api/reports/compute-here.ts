@@ -16,7 +16,7 @@ export interface ReportProcess {
 
 /** How a process counts many events. */
 export interface EventCounting {
-  threads: ReportThreads;
+  threads: Pick<ReportThreads, 'lease'>;
   /** The accounts whose events have no room in the memory of the threads. */
   tooLarge: LargeReports;
   /** Limits of a query. */
@@ -71,9 +71,9 @@ async function countMany(
   if (!many || accountId === undefined || tooLarge.has(accountId, many.rangeMs))
     return { rowsRead: 0 };
   const settings = await limits();
-  const lease = threads.lease();
-  if (!lease) return { rowsRead: 0 };
   try {
+    const lease = threads.lease();
+    if (!lease) return { rowsRead: 0 };
     const read = await readMany({ accountId, many, merges, settings, kill, signal }, lease);
     if (!read.rows) tooLarge.add(accountId, many.rangeMs);
     return read;
