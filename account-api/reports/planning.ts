@@ -29,7 +29,7 @@ export type Planning = ClickHouseSettings & { enable_sharding_aggregator?: 0 | 1
 
 /**
  * Aliases are the smaller side of their join: where ClickHouse takes events for it, whose number it
- * estimates, a report takes up to nine times as long.
+ * estimates, a report can take nine times as long.
  *
  * The levels are not merged either, unless a join is among them: that one would be slower. But
  * merging the levels of a fold over simultaneous events takes longer than any client waits, and so

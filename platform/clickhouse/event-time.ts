@@ -17,7 +17,8 @@ export function untilSql(time: number, params: SqlParams): string {
 }
 
 export function beforeSql(time: number, params: SqlParams): string {
-  return `timestamp < ${params.instant(Math.max(0, time))}${daySql('<=', time, params)}`;
+  // of a midnight, the last of these days is the one before
+  return `timestamp < ${params.instant(Math.max(0, time))}${daySql('<=', time - 1, params)}`;
 }
 
 function daySql(compare: '>=' | '<=', time: number, params: SqlParams): string {

@@ -13,7 +13,9 @@ it.each([10, 70_000, 2 ** 31, 2 ** 36])('finds the values of ranks up to %d', (m
       const values = drawn.map((list) => Float64Array.from(list, (value) => value * factor));
       const sorted = values.flatMap((list) => [...list]).sort((a, b) => a - b);
       const ranks = asked.filter((rank) => rank < sorted.length);
-      expect(valuesOfRanks(values, { ranks, max })).toEqual(ranks.map((rank) => sorted[rank]));
+      expect(valuesOfRanks({ lists: values, ranks, max })).toEqual(
+        ranks.map((rank) => sorted[rank]),
+      );
     }),
   );
 });

@@ -5,10 +5,15 @@ const BUCKETS = 65_536;
  * sorting them: a histogram says in which bucket each rank lies, and another one of that bucket
  * alone says where in it, until buckets are single numbers.
  */
-export function valuesOfRanks(
-  lists: readonly (Uint32Array | Float64Array)[],
-  { ranks, max }: { ranks: readonly number[]; max: number },
-): number[] {
+export function valuesOfRanks({
+  lists,
+  ranks,
+  max,
+}: {
+  lists: readonly (Uint32Array | Float64Array)[];
+  ranks: readonly number[];
+  max: number;
+}): number[] {
   const found = new Map<number, number>();
   narrow({ lists, low: 0, size: max + 1, ranks: [...new Set(ranks)], before: 0, found });
   return ranks.map((rank) => found.get(rank) ?? NaN);

@@ -48,7 +48,7 @@ export async function readMany(report: EventsOfReport, lease: Lease): Promise<Re
     const rowsRead = reads.flatMap(({ counts }) => [...counts]).reduce((sum, one) => sum + one, 0);
     return { rows: await rowsOf(report.many, { reads, lease }), rowsRead };
   } finally {
-    void lease.release();
+    await lease.release();
   }
 }
 

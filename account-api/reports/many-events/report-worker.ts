@@ -1,9 +1,10 @@
 import { constants, getPriority, platform, setPriority } from 'node:os';
 import { parentPort, workerData, type Transferable } from 'node:worker_threads';
 import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
+import { valuesOfRanks } from './order-statistics.ts';
 import { readEvents } from './read-events.ts';
 import type { ThreadAnswer, ThreadMessage } from './report-thread.ts';
-import { count, rank, type ThreadJobs } from './thread-jobs.ts';
+import { count, type ThreadJobs } from './thread-jobs.ts';
 
 type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
 
@@ -40,7 +41,7 @@ function run(job: Job): unknown {
     case 'count':
       return count(job.ask);
     case 'rank':
-      return rank(job.ask);
+      return valuesOfRanks(job.ask);
   }
 }
 

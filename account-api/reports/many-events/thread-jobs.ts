@@ -2,7 +2,6 @@ import { OrderedCounter } from '../funnel/many/count-ordered.ts';
 import { FirstTimeCounter } from '../retention/many/count-first-time.ts';
 import type { Counted, Numbers } from './counted.ts';
 import type { Counting } from './many-events.ts';
-import { valuesOfRanks } from './order-statistics.ts';
 import type { EventMemory } from './event-memory.ts';
 import { PARTITIONS, type PartitionedEvents } from './event-partitions.ts';
 import { PeopleOfPartition } from './people-of-partition.ts';
@@ -35,10 +34,6 @@ export function count({ memory, reads, counting, turn }: ThreadJobs['count']['as
     counter.add(people);
   }
   return counter.counted();
-}
-
-export function rank({ lists, ...rest }: ThreadJobs['rank']['ask']): number[] {
-  return valuesOfRanks(lists, rest);
 }
 
 function counterOf(counting: Counting): OrderedCounter | FirstTimeCounter {

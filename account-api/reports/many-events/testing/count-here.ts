@@ -5,7 +5,8 @@ import { daySlices } from '../day-slices.ts';
 import { NativeColumns } from '../native-columns.ts';
 import { MIN_MEMORY_BYTES, newMemory } from '../event-memory.ts';
 import { EventPartitions } from '../event-partitions.ts';
-import { count, rank } from '../thread-jobs.ts';
+import { valuesOfRanks } from '../order-statistics.ts';
+import { count } from '../thread-jobs.ts';
 import type { ManyEvents } from '../many-events.ts';
 
 export interface ManyRow {
@@ -54,7 +55,7 @@ export function countHere(many: ManyEvents, results: readonly (readonly Buffer[]
   });
   const values = many
     .rankings({ counts })
-    .map(({ list, ...rest }) => rank({ lists: lists.slice(list, list + 1), ...rest }));
+    .map(({ list, ...rest }) => valuesOfRanks({ lists: lists.slice(list, list + 1), ...rest }));
   return many.rows({ counts }, values);
 }
 
