@@ -37,6 +37,8 @@ const LIVE = [
   'events/ddl/0021_trace.sql',
   'events/ddl/0025_message_ids.sql',
   'events/ddl/0080_recompress.sql',
+  'events/ddl/0093_fewer_merges.sql',
+  'events/ddl/0094_codecs_of_reports.sql',
   'profiles/ddl/0003_profiles.sql',
   'identities/ddl/0004_identities_flat.sql',
   'profiles/ddl/0005_people.sql',

@@ -27,6 +27,17 @@ describe('a statement for a cluster', () => {
     ]);
   });
 
+  it('changes codecs of the table that has parts', () => {
+    expect(
+      adaptToCluster(
+        'ALTER TABLE t MODIFY COLUMN a CODEC(T64), MODIFY COLUMN b CODEC(LZ4)',
+        cluster,
+      ),
+    ).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MODIFY COLUMN a CODEC(T64), MODIFY COLUMN b CODEC(LZ4)",
+    ]);
+  });
+
   it('adds a column to both tables, and an index to the one that has parts', () => {
     const column = 'ALTER TABLE t ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))';
     expect(adaptToCluster(column, cluster)).toEqual([

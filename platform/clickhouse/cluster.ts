@@ -3,8 +3,8 @@ import type { ClickhouseSettings } from './client.ts';
 /**
  * Adapts a statement for one server to a cluster: `CREATE TABLE t … ENGINE = XMergeTree(…)` becomes
  * a Replicated table `t_local ON CLUSTER` and a Distributed table `t` over it, settings, TTL,
- * indices and projections of `t` apply to `t_local`, new columns to both, and other statements get
- * ON CLUSTER.
+ * codecs, indices and projections of `t` apply to `t_local`, new columns to both, and other
+ * statements get ON CLUSTER.
  * Without a cluster the statement is unchanged.
  */
 export function adaptToCluster(
@@ -37,7 +37,7 @@ export function adaptToCluster(
     return [local, over];
   }
   const altered =
-    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|(?:ADD|MATERIALIZE) (?:INDEX|PROJECTION)|ADD COLUMN) /.exec(
+    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|MODIFY COLUMN(?= \w+ CODEC)|(?:ADD|MATERIALIZE) (?:INDEX|PROJECTION)|ADD COLUMN) /.exec(
       statement,
     );
   if (altered?.[1] !== undefined) {
