@@ -1,7 +1,7 @@
 import { sinceSql, untilSql } from '../../../platform/clickhouse/event-time.ts';
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { filtersSql, type FilterSqlContext } from '../../../audiences/conditions/condition-sql.ts';
-import type { EventSelector } from '../../../audiences/conditions/condition.ts';
+import type { EventSelector, Filter } from '../../../audiences/conditions/condition.ts';
 import { peopleSql, type Merges } from '../../../audiences/people-sql.ts';
 import { TIE_BREAKERS, type SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { eventValueSql, hasEventValue } from '../breakdown-sql.ts';
@@ -100,25 +100,24 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
 }
 
 /**
- * The steps that an event matches, as bits. Steps without filters are one lookup of the name,
- * however many they are.
+ * The steps that an event matches, as bits: those with the same filters are one lookup of the name,
+ * however many they are, behind one test of the filters.
  */
 function maskSql({ request }: FunnelSqlContext, context: FilterSqlContext): string {
   const { params } = context;
-  const bits = new Map<string, number>();
-  const others: string[] = [];
-  for (const [at, step] of request.steps.entries()) {
-    const bit = 1 << stepBit(at);
-    if (step.filters.length === 0) bits.set(step.event, (bits.get(step.event) ?? 0) | bit);
-    else others.push(`if(${selectorSql(step, context)}, ${bit}, 0)`);
+  const groups = new Map<string, { filters: readonly Filter[]; bits: Map<string, number> }>();
+  for (const [at, { event, filters }] of request.steps.entries()) {
+    const key = JSON.stringify(filters);
+    const group = groups.get(key) ?? { filters, bits: new Map<string, number>() };
+    groups.set(key, group);
+    group.bits.set(event, (group.bits.get(event) ?? 0) | (1 << stepBit(at)));
   }
-  const named =
-    bits.size === 0
-      ? []
-      : [
-          `transform(event, ${params.bind('Array(String)', [...bits.keys()])}, ${params.bind('Array(UInt64)', [...bits.values()])}, 0)`,
-        ];
-  const mask = bitUnion([...named, ...others]);
+  const mask = bitUnion(
+    [...groups.values()].map(({ filters, bits }) => {
+      const named = `transform(event, ${params.bind('Array(String)', [...bits.keys()])}, ${params.bind('Array(UInt64)', [...bits.values()])}, 0)`;
+      return filters.length === 0 ? named : `if(${filtersSql(filters, context)}, ${named}, 0)`;
+    }),
+  );
   // the first step must be inside the range; with order 'any' every step can be the first
   if (request.order === 'any') return mask;
   const isAfter = `timestamp >= ${params.instant(request.range.to)}`;
