@@ -6,6 +6,7 @@ import { peopleSql, type Merges } from '../../../audiences/people-sql.ts';
 import { nestedSelects, TIE_BREAKERS, type SqlParams } from '../../../platform/clickhouse/sql.ts';
 import { eventValueSql, hasEventValue } from '../breakdown-sql.ts';
 import { mayShare } from '../overlap.ts';
+import { EVENT_TIME, periodPositionSql } from '../period-position.ts';
 import type { Periods } from './periods.ts';
 import type { RetentionRequest } from './request.ts';
 
@@ -47,13 +48,18 @@ export function isSameEvent(request: RetentionRequest): boolean {
   return JSON.stringify(request.start) === JSON.stringify(request.return);
 }
 
+interface EventRowsOptions {
+  conditions?: readonly string[];
+  key?: (parts: KeyParts) => string;
+}
+
 /**
  * SELECT of starts and returns: `person`, `is_start`, `is_return`, `key`, and what ties need.
- * @param conditions on an event, besides
+ * `conditions` on an event are beside those of the report.
  */
 export function eventRows(
   context: RetentionSqlContext,
-  conditions: readonly string[] = [],
+  { conditions = [], key = arrayKey }: EventRowsOptions = {},
 ): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
@@ -71,7 +77,11 @@ export function eventRows(
     `${person} AS person`,
     `${selector(request.start)} AND timestamp < ${params.instant(cohortsEnd)}${isWithin} AS is_start`,
     `${selector(request.return)} AND ${since} AS is_return`,
-    `${keySql({ bounds, begin, params })} AS key`,
+    `${key({
+      time: EVENT_TIME,
+      period: periodPositionSql(EVENT_TIME, bounds, params),
+      flags: 'toUInt64(is_return) * 2 + toUInt64(is_start)',
+    })} AS key`,
     ...(hasEventValue(request) ? [`${eventValueSql(request, params)} AS value`] : []),
     ...(needsTieBreakers(request) ? [TIE_BREAKERS] : []),
   ];
@@ -100,23 +110,14 @@ function eventArraysByPerson(context: RetentionSqlContext): string {
   return `SELECT person, ${needsTieBreakers(request) ? placed : 'arraySort(groupArray(key))'} AS es FROM (${rows}) GROUP BY person HAVING max(is_start)`;
 }
 
-function keySql({
-  bounds,
-  begin,
-  params,
-}: {
-  bounds: readonly number[];
-  begin: number;
-  params: SqlParams;
-}): string {
-  const time = 'toUnixTimestamp64Milli(timestamp)';
-  // where a time zone skips a calendar day, two periods begin at the same instant; the events
-  // belong to the later one
-  const distinct = [...new Set(bounds)];
-  const positions = distinct.map((start) => bounds.lastIndexOf(start) + 1);
-  const starts = params.bind('Array(Int64)', distinct);
-  const period = `if(${time} < ${params.whole(begin)}, 0, transform(roundDown(${time}, ${starts}), ${starts}, ${params.bind('Array(UInt64)', positions)}, 0))`;
-  const flags = 'toUInt64(is_return) * 2 + toUInt64(is_start)';
+/** What a key is made of, as SQL: a time in epoch milliseconds, a position, and the two flags. */
+export interface KeyParts {
+  time: string;
+  period: string;
+  flags: string;
+}
+
+function arrayKey({ time, period, flags }: KeyParts): string {
   return `bitOr(bitOr(bitShiftLeft(toUInt64(${time}), ${TIME_SHIFT}), bitShiftLeft(toUInt64(${period}), ${PERIOD_SHIFT})), ${flags})`;
 }
 

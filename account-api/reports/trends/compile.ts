@@ -4,6 +4,7 @@ import { beforeSql, sinceSql } from '../../../platform/clickhouse/event-time.ts'
 import { KEPT_EVENTS } from '../../../platform/clickhouse/kept-events.ts';
 import { nestedSelects, SqlParams, type CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { BUCKET_ORDER, bucketSql, eventValueSql, joinTrait } from '../breakdown-sql.ts';
+import { EVENT_TIME, periodPositionSql } from '../period-position.ts';
 import { periodStartsOf } from './periods.ts';
 import type { TrendsRequest, TrendsSeries } from './request.ts';
 
@@ -74,7 +75,7 @@ export function matchedEvents(context: TrendsContext): string {
   const columns = [
     `${person} AS person`,
     `arrayJoin(arrayFilter(s -> s >= 0, [${matching.join(', ')}])) AS series`,
-    `${periodSql(starts, params)} AS period`,
+    `${periodPositionSql(EVENT_TIME, starts.slice(0, -1), params)} - 1 AS period`,
     `${numberSql(request.series, params)} AS number`,
     `${eventValueSql(request, params)} AS value`,
   ];
@@ -98,19 +99,6 @@ function eventsWhere(
 
 function selectorSql({ event, filters }: TrendsSeries, context: FilterSqlContext): string {
   return `(event = ${context.params.text(event)} AND ${filtersSql(filters, context)})`;
-}
-
-/** The position of an event's period. */
-function periodSql(starts: readonly number[], params: SqlParams): string {
-  const bounds = starts.slice(0, -1);
-  // where a time zone skips a day, two periods begin at once: the events belong to the later one
-  const distinct = [...new Set(bounds)];
-  const at = params.bind('Array(Int64)', distinct);
-  const positions = params.bind(
-    'Array(Int64)',
-    distinct.map((start) => bounds.lastIndexOf(start)),
-  );
-  return `transform(roundDown(toUnixTimestamp64Milli(timestamp), ${at}), ${at}, ${positions}, toInt64(-1))`;
 }
 
 /** The number that an event adds to its series; NULL where it has none. */

@@ -2,7 +2,7 @@ import { SqlParams } from '../../../../platform/clickhouse/sql.ts';
 import { sliceSql } from '../../many-events/day-slices.ts';
 import type { ManyEvents } from '../../many-events/many-events.ts';
 import { isPlainFirstTime } from '../first-time-sql.ts';
-import { eventRows, isSameEvent, periodOf, timeOf } from '../members-sql.ts';
+import { eventRows, isSameEvent, type KeyParts } from '../members-sql.ts';
 import type { RetentionRow } from '../answer.ts';
 import { periodsOf } from '../periods.ts';
 import type { RetentionRequest } from '../request.ts';
@@ -28,13 +28,11 @@ export function retentionOfMany(
     compile: (merges, days) => {
       const params = new SqlParams();
       const context = { request, accountId, merges, params, periods };
-      const rows = eventRows(context, sliceSql(days, params));
       // an earlier start has the period 0, and its time does not matter
-      const time = `if(${periodOf('key')} = 0, 0, ${timeOf('key')} - ${params.whole(begin)} + 1)`;
-      const flags = `bitAnd(key, ${2 ** KEY_PERIOD_SHIFT - 1})`;
-      const period = `bitShiftLeft(toUInt64(${periodOf('key')}), ${KEY_PERIOD_SHIFT})`;
-      const parts = `bitOr(bitOr(bitShiftLeft(toUInt64(${time}), ${KEY_TIME_SHIFT}), ${period}), ${flags})`;
-      const sql = `SELECT person, ${parts} AS key FROM (${rows})`;
+      const key = ({ time, period, flags }: KeyParts) =>
+        `bitOr(bitOr(bitShiftLeft(toUInt64(greatest(${time} - ${params.whole(begin)} + 1, 0)), ${KEY_TIME_SHIFT}), bitShiftLeft(toUInt64(${period}), ${KEY_PERIOD_SHIFT})), ${flags})`;
+      const rows = eventRows(context, { conditions: sliceSql(days, params), key });
+      const sql = `SELECT person, key FROM (${rows})`;
       return { sql, params: params.values() };
     },
     counting: {
