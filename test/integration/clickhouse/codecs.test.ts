@@ -16,9 +16,10 @@ afterAll(() => database.close());
 
 const START = Date.now() - 3_600_000;
 const PEOPLE = 7;
-/** Times that differ in few and in many bits, before and after each other. */
+/** Times that differ in few and in many bits, before and after each other, and empty properties. */
 const rowOf = (at: number) => ({
   ...{ account_id: 1, event: `e${at % 3}`, user_id: `u${at % PEOPLE}`, _offset: 2 ** 33 + at },
+  properties: { name: `n${at % 4}`, empty: '', at: String(at) },
   timestamp: new Date(START - (at % 5) * 86_400_000 + at).toISOString(),
   received_at: new Date(START + at * 1000).toISOString(),
 });
@@ -34,11 +35,11 @@ const read = <T>(sql: string) =>
   });
 const rows = () =>
   read<Record<string, unknown>>(
-    'SELECT _offset, user_id, toUnixTimestamp64Milli(timestamp) AS at, toUnixTimestamp64Milli(received_at) AS received, _person = sipHash64(user_id) AS is_person FROM events ORDER BY _offset',
+    'SELECT _offset, user_id, toUnixTimestamp64Milli(timestamp) AS at, toUnixTimestamp64Milli(received_at) AS received, _person = sipHash64(user_id) AS is_person, properties FROM events ORDER BY _offset',
   );
 const expected = (count: number) =>
   Array.from({ length: count }, (_, at) => rowOf(at)).map((row) => ({
-    ...{ _offset: row._offset, user_id: row.user_id, is_person: 1 },
+    ...{ _offset: row._offset, user_id: row.user_id, is_person: 1, properties: row.properties },
     at: Date.parse(row.timestamp),
     received: Date.parse(row.received_at),
   }));
