@@ -41,6 +41,8 @@ export interface FunnelSqlContext {
   accountId: number;
   merges: Merges;
   params: SqlParams;
+  /** Positions of the steps to be read (0-based); all without it. */
+  only?: readonly number[];
 }
 
 /**
@@ -103,10 +105,11 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
  * The steps that an event matches, as bits: those with the same filters are one lookup of the name,
  * however many they are, behind one test of the filters.
  */
-function maskSql({ request }: FunnelSqlContext, context: FilterSqlContext): string {
+function maskSql({ request, only }: FunnelSqlContext, context: FilterSqlContext): string {
   const { params } = context;
   const groups = new Map<string, { filters: readonly Filter[]; bits: Map<string, number> }>();
   for (const [at, { event, filters }] of request.steps.entries()) {
+    if (only && !only.includes(at)) continue;
     const key = JSON.stringify(filters);
     const group = groups.get(key) ?? { filters, bits: new Map<string, number>() };
     groups.set(key, group);

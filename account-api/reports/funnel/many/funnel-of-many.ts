@@ -1,3 +1,4 @@
+import type { Merges } from '../../../../audiences/people-sql.ts';
 import { SqlParams } from '../../../../platform/clickhouse/sql.ts';
 import { sliceSql } from '../../many-events/day-slices.ts';
 import type { ManyEvents } from '../../many-events/many-events.ts';
@@ -23,11 +24,17 @@ export function funnelOfMany(request: FunnelRequest, accountId: number): ManyEve
     isUneven: false,
     compile: (merges, days) => {
       const params = new SqlParams();
-      const rows = funnelRows({ request, accountId, merges, params });
-      const names = params.bind('Array(String)', [...new Set(steps.map(({ event }) => event))]);
-      const where = [...rows.where, ...sliceSql(days, params), `event IN ${names}`, 'mask != 0'];
-      const read = `SELECT ${columnList(rows)} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
-      const sql = `SELECT person, bitOr(bitShiftLeft(t, ${GAP_SHIFT}), mask) AS key FROM (${read})`;
+      const read = (only: readonly number[]): string => {
+        const rows = funnelRows({ request, accountId, merges, params, only });
+        const names = [...new Set(only.map((at) => steps[at]?.event ?? ''))];
+        const where = [
+          ...[...rows.where, ...sliceSql(days, params)],
+          ...[`event IN ${params.bind('Array(String)', names)}`, 'mask != 0'],
+        ];
+        const events = `SELECT ${columnList(rows)} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
+        return `SELECT person, bitOr(bitShiftLeft(t, ${GAP_SHIFT}), mask) AS key FROM (${events})`;
+      };
+      const sql = readTogether(request, merges).map(read).join(' UNION ALL ');
       return { sql, params: params.values() };
     },
     counting: { kind: 'ordered', rules: { steps: steps.length, windowMs } },
@@ -37,6 +44,19 @@ export function funnelOfMany(request: FunnelRequest, accountId: number): ManyEve
       ),
     rows: ({ counts }, values) => [rowOf(depthsOf(counts), values)],
   };
+}
+
+/**
+ * Steps without filters are read apart from the others, whose properties are most of what is read;
+ * not where each would join the aliases.
+ */
+function readTogether({ steps }: FunnelRequest, merges: Merges): number[][] {
+  const all = [...steps.keys()];
+  if (merges !== 'none') return [all];
+  const isFiltered = (at: number): boolean => (steps[at]?.filters.length ?? 0) > 0;
+  return [all.filter((at) => !isFiltered(at)), all.filter(isFiltered)].filter(
+    (positions) => positions.length > 0,
+  );
 }
 
 /** People who got as far as each step, from those of each depth. */
