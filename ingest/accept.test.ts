@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimId } from '../events/claims/claim-id.ts';
+import { claimIdsOf, type ClaimWords } from '../events/claims/claim-words.ts';
 import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
 import type { AccountFacts } from './account.ts';
@@ -10,7 +10,7 @@ import { EventWriter } from './event-writer.ts';
 import type { SdkRequest } from './request.ts';
 
 interface Claimed {
-  ids: readonly ClaimId[];
+  ids: ClaimWords;
   verdicts: readonly ClaimVerdict[];
 }
 
@@ -32,7 +32,10 @@ beforeEach(() => {
   const writer = new EventWriter<Claimed>({
     claims: {
       claim: (ids) =>
-        Promise.resolve({ ids, verdicts: ids.map((_, at) => verdicts[at] ?? 'claimed') }),
+        Promise.resolve({
+          ids,
+          verdicts: claimIdsOf(ids).map((_, at) => verdicts[at] ?? 'claimed'),
+        }),
       confirm: (_, positions) => void resolved.push({ what: 'confirmed', positions }),
       release: (_, positions) => {
         resolved.push({ what: 'released', positions });

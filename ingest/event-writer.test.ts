@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { claimIdsOf, type ClaimWords } from '../events/claims/claim-words.ts';
+import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import { ingestOutcomeCodec, rawRecordCodec } from '../schemas/codec.ts';
 import { ClientBody } from './client-body.ts';
 import { EventWriter, type EventsToWrite } from './event-writer.ts';
@@ -9,6 +11,8 @@ const REQUEST: EventsToWrite['request'] = {
   ...{ source: 'import', path: '/v1/events', shape: 'batch', receivedAt: 5, trace: 't' },
   ...{ ip: '', userAgent: '', origin: '' },
 };
+const allClaimed = (ids: ClaimWords): ClaimVerdict[] => claimIdsOf(ids).map(() => 'claimed');
+
 type Claim = NonNullable<ConstructorParameters<typeof EventWriter>[0]['claims']>['claim'];
 
 const CLEAN: EventsToWrite['decided'] = { received: 2, rejected: [], counts: [] };
@@ -67,7 +71,7 @@ describe('a writer', () => {
       const resolved: string[] = [];
       const writer = new EventWriter({
         claims: {
-          claim: (ids) => Promise.resolve({ ids, verdicts: ids.map(() => 'claimed' as const) }),
+          claim: (ids) => Promise.resolve({ verdicts: allClaimed(ids) }),
           confirm: () => void resolved.push('confirmed'),
           release: () => Promise.resolve(void resolved.push('released')),
         },
@@ -86,10 +90,7 @@ describe('a writer', () => {
       claims: {
         claim: (ids) =>
           new Promise<Awaited<ReturnType<Claim>>>((resolve) =>
-            setTimeout(
-              () => resolve({ ids, verdicts: ids.map(() => 'claimed' as const) }),
-              Math.random() * 5,
-            ),
+            setTimeout(() => resolve({ verdicts: allClaimed(ids) }), Math.random() * 5),
           ),
         confirm: () => undefined,
         release: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-import type { ClaimId } from '../events/claims/claim-id.ts';
+import { NO_CLAIMS, type ClaimWords } from '../events/claims/claim-words.ts';
 import type { ClaimVerdict } from '../events/claims/verdict.ts';
 import type { ClaimingRequest } from '../platform/claims/local-claims.ts';
 import type { DecidedEvents } from '../events/validate.ts';
@@ -16,14 +16,13 @@ import { tracePublish } from './trace-publish.ts';
 
 /** Claims of one request; see platform/claims/local-claims.ts. */
 interface Claimed {
-  readonly ids: readonly ClaimId[];
   readonly verdicts: readonly ClaimVerdict[];
 }
 
 export interface WriterPorts<C extends Claimed> {
   /** Undefined where nothing is deduplicated. */
   claims?: {
-    claim(ids: readonly ClaimId[], request: ClaimingRequest): C | Promise<C>;
+    claim(ids: ClaimWords, request: ClaimingRequest): C | Promise<C>;
     confirm(claimed: C, positions?: readonly number[]): void;
     release(claimed: C, positions?: readonly number[]): Promise<void>;
   };
@@ -97,8 +96,8 @@ export class EventWriter<C extends Claimed = Claimed> {
   async write(input: EventsToWrite): Promise<number | undefined> {
     const { claims } = this.#ports;
     const { request, events } = input;
-    const ids = claims ? claimIds(request.principal.accountId, events) : [];
-    const claiming = ids.length > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
+    const ids = claims ? claimIds(request.principal.accountId, events) : NO_CLAIMS;
+    const claiming = ids.count > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
     const claimed = claiming instanceof Promise ? await claiming : claiming;
     const fresh: FreshEvents = claimed
       ? freshEvents(events, claimed.verdicts)

@@ -1,4 +1,5 @@
-import { claimId, claimScope, type ClaimId } from '../events/claims/claim-id.ts';
+import { claimScope } from '../events/claims/claim-id.ts';
+import { claimWords, type ClaimWords } from '../events/claims/claim-words.ts';
 import { isDuplicate, type ClaimVerdict } from '../events/claims/verdict.ts';
 import type { StoredEvent } from './raw-records.ts';
 
@@ -16,11 +17,10 @@ function needsClaim(event: StoredEvent): boolean {
 }
 
 /** The claims of the events that need one, in order. */
-export function claimIds(accountId: number, events: readonly StoredEvent[]): ClaimId[] {
-  const scope = claimScope(accountId, 'message');
-  const ids: ClaimId[] = [];
-  for (const event of events) if (needsClaim(event)) ids.push(claimId(scope, event.message_id));
-  return ids;
+export function claimIds(accountId: number, events: readonly StoredEvent[]): ClaimWords {
+  const keys: string[] = [];
+  for (const event of events) if (needsClaim(event)) keys.push(event.message_id);
+  return claimWords(claimScope(accountId, 'message'), keys);
 }
 
 /** Leaves out duplicates. `verdicts` are those of `claimIds`, in order. */

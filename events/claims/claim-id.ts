@@ -27,7 +27,12 @@ export function claimScope(accountId: string | number, kind: ClaimKind): string 
 
 /** A lone surrogate hashes like U+FFFD, its stored form: an id read back gives the same claim. */
 export function claimId(scope: string, key: string): ClaimId {
-  return hash('sha256', scope + key, 'binary').slice(0, CLAIM_ID_BYTES) as ClaimId;
+  return claimDigest(scope, key).slice(0, CLAIM_ID_BYTES) as ClaimId;
+}
+
+/** 32 latin1 characters that begin with the id. */
+export function claimDigest(scope: string, key: string): string {
+  return hash('sha256', scope + key, 'binary');
 }
 
 /** Concatenates the ids, 12 bytes each. */

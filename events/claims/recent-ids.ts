@@ -1,7 +1,7 @@
-import { CLAIM_ID_BYTES, type ClaimId } from './claim-id.ts';
+import { ID_WORDS, type ClaimWords } from './claim-words.ts';
 
 /** Words of a slot: the id, and one more than its receive time since the origin, ms; 0: empty. */
-const SLOT_WORDS = 4;
+const SLOT_WORDS = ID_WORDS + 1;
 const FIRST_SLOTS = 16;
 /** Of an account, beside its slots. */
 const ACCOUNT_BYTES = 256;
@@ -12,11 +12,14 @@ const MAX_CLOCK_STEP_MS = 5_000;
 /** The time of a slot has 32 bits. */
 const MAX_WINDOW_MS = 2 ** 32 - 2;
 
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded */
+
 /** Ids that were added one after the other: a hash table with linear probing. */
 interface Generation {
   /** Unix ms. */
   readonly origin: number;
-  words: Uint32Array;
+  /** An unsigned number above 2^31 would be a number of 64 bits for V8. */
+  words: Int32Array;
   /**
    * A byte for each slot, 0 when it is empty. A search for an id that is not there reads these
    * alone: the processor has them in a cache, and the words in memory.
@@ -34,6 +37,12 @@ export type SlotKeys = readonly [number, number];
 interface AccountIds {
   young: Generation;
   old: Generation | undefined;
+}
+
+/** One id of a request. */
+interface IdAt {
+  readonly ids: ClaimWords;
+  readonly position: number;
 }
 
 interface RecentIdsOptions {
@@ -77,40 +86,40 @@ export class RecentIds {
     return Math.max(0, ...all.map((generation) => longestSearch(generation, this.#keys)));
   }
 
-  /** True when the account has the id, received less than the window before or after `at`. */
-  has(account: number, id: ClaimId, at: number): boolean {
-    return this.addedAt(account, id, at) !== undefined;
-  }
-
-  /** The earliest time, Unix ms, less than the window before or after `at`; undefined: none. */
-  addedAt(account: number, id: ClaimId, at: number): number | undefined {
+  /** True when the account has one of the ids, of less than the window before or after `at`. */
+  hasAny(account: number, ids: ClaimWords, at: number): boolean {
     const known = this.#accounts.get(account);
-    if (!known) return undefined;
-    const old = known.old && this.#timeOf(known.old, id, at);
-    return old ?? this.#timeOf(known.young, id, at);
+    if (!known) return false;
+    const end = ids.from + ids.count * ID_WORDS;
+    for (let from = ids.from; from < end; from += ID_WORDS)
+      if (this.#timeIn(known, ids.words, from, at) !== undefined) return true;
+    return false;
   }
 
-  /** @param at receive time, Unix ms */
-  add(account: number, id: ClaimId, at: number): void {
-    let known = this.#accounts.get(account);
-    if (!known) {
-      known = { young: this.#generation(at, FIRST_SLOTS), old: undefined };
-      this.#accounts.set(account, known);
-      this.#bytes += ACCOUNT_BYTES;
-      this.#makeRoom(account);
+  /**
+   * When the id at a position was added: the earliest time, Unix ms, less than the window before or
+   * after `at`; undefined: none.
+   */
+  addedAt(account: number, { ids, position }: IdAt, at: number): number | undefined {
+    const known = this.#accounts.get(account);
+    return known && this.#timeIn(known, ids.words, ids.from + position * ID_WORDS, at);
+  }
+
+  /**
+   * @param at receive time, Unix ms
+   * @param positions of those that are added; undefined: all
+   */
+  add(account: number, ids: ClaimWords, at: number, positions?: readonly number[]): void {
+    const count = positions ? positions.length : ids.count;
+    if (count === 0) return;
+    const known = this.#accounts.get(account) ?? this.#open(account, at);
+    for (let next = 0; next < count; next++) {
+      this.#makeReady(account, known, at);
+      // A little before the origin, after the clock was set back: it cannot be stored.
+      if (at < known.young.origin) continue;
+      const position = positions ? positions[next]! : next;
+      this.#insert(known.young, ids.words, ids.from + position * ID_WORDS, at);
     }
-    const sinceOrigin = at - known.young.origin;
-    if (sinceOrigin >= this.#windowMs || sinceOrigin < -MAX_CLOCK_STEP_MS) {
-      this.#turn(known, at, FIRST_SLOTS);
-      this.#makeRoom(account);
-    } else if (isFull(known.young)) {
-      const slots = slotsOf(known.young);
-      if (slots < this.#maxSlots) this.#grow(known.young, 2 * slots);
-      else this.#turn(known, at, slots);
-      this.#makeRoom(account);
-    }
-    // A little before the origin, after the clock was set back: it cannot be stored.
-    if (at >= known.young.origin) this.#insert(known.young, id, at);
   }
 
   clear(): void {
@@ -118,14 +127,41 @@ export class RecentIds {
     this.#bytes = 0;
   }
 
-  /** The stored time of an id, less than the window before or after `at`. */
-  #timeOf(generation: Generation, id: ClaimId, at: number): number | undefined {
-    const slot = search(generation, [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)], this.#keys);
+  #open(account: number, at: number): AccountIds {
+    const known: AccountIds = { young: this.#generation(at, FIRST_SLOTS), old: undefined };
+    this.#accounts.set(account, known);
+    this.#bytes += ACCOUNT_BYTES;
+    this.#makeRoom(account);
+    return known;
+  }
+
+  /** The young generation gets room for an id. */
+  #makeReady(account: number, known: AccountIds, at: number): void {
+    const sinceOrigin = at - known.young.origin;
+    if (sinceOrigin >= this.#windowMs || sinceOrigin < -MAX_CLOCK_STEP_MS)
+      this.#turn(known, at, FIRST_SLOTS);
+    else if (!isFull(known.young)) return;
+    else {
+      const slots = slotsOf(known.young);
+      if (slots < this.#maxSlots) this.#grow(known.young, 2 * slots);
+      else this.#turn(known, at, slots);
+    }
+    this.#makeRoom(account);
+  }
+
+  /** The stored time of the id whose words begin at `from`. */
+  #timeIn({ young, old }: AccountIds, words: Int32Array, from: number, at: number) {
+    const before = old && this.#timeOf(old, words, from, at);
+    return before ?? this.#timeOf(young, words, from, at);
+  }
+
+  #timeOf(generation: Generation, words: Int32Array, from: number, at: number): number | undefined {
+    const slot = search(generation, words, from, this.#keys);
     return generation.tags[slot] === 0 ? undefined : this.#timeAt(generation, slot, at);
   }
 
   #timeAt({ words, origin }: Generation, slot: number, at: number): number | undefined {
-    const time = origin + (words[slot * SLOT_WORDS + 3] ?? 0) - 1;
+    const time = origin + (words[slot * SLOT_WORDS + ID_WORDS]! >>> 0) - 1;
     return Math.abs(at - time) < this.#windowMs ? time : undefined;
   }
 
@@ -133,12 +169,11 @@ export class RecentIds {
    * Of an id that was added twice within the window the earlier time counts: the later event may be
    * no row.
    */
-  #insert(generation: Generation, id: ClaimId, at: number): void {
-    const words: IdWords = [wordOf(id, 0), wordOf(id, 1), wordOf(id, 2)];
-    const slot = search(generation, words, this.#keys);
+  #insert(generation: Generation, ids: Int32Array, from: number, at: number): void {
+    const slot = search(generation, ids, from, this.#keys);
     if (generation.tags[slot] === 0) generation.ids++;
     else if (this.#timeAt(generation, slot, at) !== undefined) return;
-    write(generation, slot, words, at - generation.origin + 1);
+    write(generation, slot, ids, from, at - generation.origin + 1);
   }
 
   #generation(origin: number, slots: number): Generation {
@@ -164,9 +199,9 @@ export class RecentIds {
     this.#bytes += bytesOf(generation) - bytesOf(before);
     for (let slot = 0; slot < slotsOf(before); slot++) {
       if (before.tags[slot] === 0) continue;
-      const words = wordsAt(before, slot);
-      const time = before.words[slot * SLOT_WORDS + 3] ?? 0;
-      write(generation, search(generation, words, this.#keys), words, time);
+      const from = slot * SLOT_WORDS;
+      const found = search(generation, before.words, from, this.#keys);
+      write(generation, found, before.words, from, before.words[from + ID_WORDS]!);
     }
   }
 
@@ -198,7 +233,7 @@ export class RecentIds {
 }
 
 function emptySlots(slots: number): Pick<Generation, 'words' | 'tags'> {
-  return { words: new Uint32Array(slots * SLOT_WORDS), tags: new Uint8Array(slots) };
+  return { words: new Int32Array(slots * SLOT_WORDS), tags: new Uint8Array(slots) };
 }
 
 function slotsOf({ tags }: Generation): number {
@@ -214,65 +249,61 @@ function isFull(generation: Generation): boolean {
   return generation.ids * 4 >= slotsOf(generation) * 3;
 }
 
-/** One of the three words of an id. */
-function wordOf(id: ClaimId, word: number): number {
-  const at = (CLAIM_ID_BYTES / 3) * word;
-  return (
-    (id.charCodeAt(at) |
-      (id.charCodeAt(at + 1) << 8) |
-      (id.charCodeAt(at + 2) << 16) |
-      (id.charCodeAt(at + 3) << 24)) >>>
-    0
-  );
-}
-
-type IdWords = readonly [number, number, number];
-
-function wordsAt({ words }: Generation, slot: number): IdWords {
+/** `time`: one more than the receive time since the origin. */
+function write(
+  { words, tags }: Generation,
+  slot: number,
+  ids: Int32Array,
+  from: number,
+  time: number,
+): void {
   const at = slot * SLOT_WORDS;
-  return [words[at] ?? 0, words[at + 1] ?? 0, words[at + 2] ?? 0];
-}
-
-function write({ words, tags }: Generation, slot: number, id: IdWords, time: number): void {
-  const at = slot * SLOT_WORDS;
-  tags[slot] = tagOf(id);
-  words[at] = id[0];
-  words[at + 1] = id[1];
-  words[at + 2] = id[2];
-  words[at + 3] = time;
+  tags[slot] = tagOf(ids[from + 2]!);
+  words[at] = ids[from]!;
+  words[at + 1] = ids[from + 1]!;
+  words[at + 2] = ids[from + 2]!;
+  words[at + ID_WORDS] = time;
 }
 
 /** Of the third word, because the place of a search follows from the other two. */
-const tagOf = (id: IdWords): number => id[2] & 0xff || 1;
+const tagOf = (third: number): number => third & 0xff || 1;
 
 /** Where the search of an id begins: the high bits, which depend on all bits of both words. */
-function homeOf(slots: number, [first, second]: IdWords, keys: SlotKeys): number {
+function homeOf(slots: number, first: number, second: number, keys: SlotKeys): number {
   const hash = Math.imul(first, keys[0]) + Math.imul(second, keys[1]);
   return hash >>> (Math.clz32(slots) + 1);
 }
 
-/** The slot of an id, or the empty one where it belongs. */
-function search({ words, tags }: Generation, id: IdWords, keys: SlotKeys): number {
+/** The slot of the id whose words begin at `from`, or the empty one where it belongs. */
+function search(
+  { words, tags }: Generation,
+  ids: Int32Array,
+  from: number,
+  keys: SlotKeys,
+): number {
   const mask = tags.length - 1;
-  const tag = tagOf(id);
-  let slot = homeOf(tags.length, id, keys);
-  for (let found = tags[slot]; found !== 0; found = tags[slot]) {
+  const [first, second, third] = [ids[from]!, ids[from + 1]!, ids[from + 2]!];
+  const tag = tagOf(third);
+  let slot = homeOf(tags.length, first, second, keys);
+  for (let found = tags[slot]!; found !== 0; found = tags[slot]!) {
     if (found === tag) {
       const at = slot * SLOT_WORDS;
-      if (words[at] === id[0] && words[at + 1] === id[1] && words[at + 2] === id[2]) break;
+      if (words[at] === first && words[at + 1] === second && words[at + 2] === third) break;
     }
     slot = (slot + 1) & mask;
   }
   return slot;
 }
 
-function longestSearch(generation: Generation, keys: SlotKeys): number {
-  const slots = slotsOf(generation);
+function longestSearch({ words, tags }: Generation, keys: SlotKeys): number {
+  const slots = tags.length;
   let longest = 0;
   for (let slot = 0; slot < slots; slot++) {
-    if (generation.tags[slot] === 0) continue;
-    const home = homeOf(slots, wordsAt(generation, slot), keys);
+    if (tags[slot] === 0) continue;
+    const at = slot * SLOT_WORDS;
+    const home = homeOf(slots, words[at]!, words[at + 1]!, keys);
     longest = Math.max(longest, ((slot - home) & (slots - 1)) + 1);
   }
   return longest;
 }
+/* eslint-enable @typescript-eslint/no-non-null-assertion */

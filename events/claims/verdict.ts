@@ -69,7 +69,7 @@ function verdictOf(code: number | undefined): ClaimVerdict {
 }
 
 /** Marks the second and later occurrences of an id, in place. */
-export function markRepeats(ids: readonly ClaimId[], verdicts: ClaimVerdict[]): ClaimVerdict[] {
+function markRepeats(ids: readonly ClaimId[], verdicts: ClaimVerdict[]): ClaimVerdict[] {
   const seen = new Set<ClaimId>();
   for (const [position, id] of ids.entries()) {
     if (seen.has(id) && verdicts[position] !== 'durable') verdicts[position] = 'repeated';

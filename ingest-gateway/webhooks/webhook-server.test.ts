@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ClaimId } from '../../events/claims/claim-id.ts';
+import { claimIdsOf, type ClaimWords } from '../../events/claims/claim-words.ts';
 import { signatureOf } from '../../events/webhooks/signature.ts';
 import { createLog } from '../../platform/log.ts';
 import { makeSealingKey, parseSealingKeys, type Sealer } from '../../platform/sealing.ts';
@@ -62,18 +62,18 @@ function connected(changes: Partial<Connection> = {}): Connection {
 
 const writer = new EventWriter({
   claims: {
-    claim: (ids: readonly ClaimId[], { receivedAt }: { receivedAt: number }) =>
+    claim: (ids: ClaimWords, { receivedAt }: { receivedAt: number }) =>
       Promise.resolve({
         ids,
         receivedAt,
         token: Buffer.alloc(1),
-        verdicts: ids.map((_, position) =>
+        verdicts: claimIdsOf(ids).map((_, position) =>
           duplicates.has(position) ? 'durable' : 'claimed',
         ) as never,
       }),
     confirm: () => undefined,
     release: (claimed, positions) => {
-      released += positions?.length ?? claimed.ids.length;
+      released += positions?.length ?? claimed.ids.count;
       return Promise.resolve();
     },
   },

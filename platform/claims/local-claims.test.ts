@@ -1,13 +1,17 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { claimId, claimScope, type ClaimId } from '../../events/claims/claim-id.ts';
+import { claimWords, type ClaimWords } from '../../events/claims/claim-words.ts';
 import type { ClaimVerdict } from '../../events/claims/verdict.ts';
-import { LocalClaims, type GatewayClaimed } from './local-claims.ts';
+import type { ClaimedIds } from './claim-batcher.ts';
+import { LocalClaims } from './local-claims.ts';
 
 const TTL = 100_000;
 const SDK = { account: 7, receivedAt: 500_000, isExact: false };
 const after = (ms: number) => ({ ...SDK, receivedAt: SDK.receivedAt + ms });
 const scope = claimScope(7, 'message');
-const ids = (...names: string[]): ClaimId[] => names.map((name) => claimId(scope, name));
+const ids = (...names: string[]): ClaimWords => claimWords(scope, names);
+const idOf = (name: string): ClaimId => claimId(scope, name);
 
 /** @param inRedis what Redis answers about an id */
 function claims({
@@ -15,8 +19,11 @@ function claims({
   inRedis = 'claimed',
 }: { maxBytes?: number; inRedis?: ClaimVerdict } = {}) {
   const asked: string[] = [];
-  const of = (what: string) => (claimed: GatewayClaimed) => {
+  /** The ids of each call to Redis. */
+  const sent: ClaimId[][] = [];
+  const of = (what: string) => (claimed: ClaimedIds) => {
     asked.push(`${what} ${claimed.ids.length}`);
+    sent.push([...claimed.ids]);
   };
   const local = new LocalClaims({
     dedupeTtl: TTL,
@@ -25,6 +32,7 @@ function claims({
     batcher: {
       claim: (found, receivedAt) => {
         asked.push(`claim ${found.length}`);
+        sent.push([...found]);
         const verdicts = found.map(() => inRedis);
         return Promise.resolve({ ids: found, receivedAt, token: null, verdicts });
       },
@@ -35,9 +43,9 @@ function claims({
       },
     },
   });
-  const verdicts = async (found: ClaimId[], request = SDK) =>
+  const verdicts = async (found: ClaimWords, request = SDK) =>
     (await local.claim(found, request)).verdicts;
-  return { local, asked, verdicts };
+  return { local, asked, sent, verdicts };
 }
 
 describe('the claims of a gateway', () => {
@@ -50,6 +58,13 @@ describe('the claims of a gateway', () => {
     expect(await verdicts(ids('b'))).toEqual(['claimed']);
     expect(asked).toEqual(['claim 2', 'claim 1']);
     expect(local.counters).toEqual({ ids: 8, known: 3, forgotten: 0 });
+  });
+
+  it('ask Redis for the ids that are known, and for no other', async () => {
+    const { local, sent, verdicts } = claims({ inRedis: 'durable' });
+    local.confirm(await local.claim(ids('a', 'b', 'c'), SDK), [0, 2]);
+    await verdicts(ids('x', 'c', 'b', 'a'));
+    expect(sent).toEqual([[idOf('c'), idOf('a')]]);
   });
 
   it('publish an event whose first delivery was a duplicate of an event that has left the window', async () => {
@@ -94,11 +109,13 @@ describe('the claims of a gateway', () => {
   });
 
   it('are those of Redis for a request that must report every duplicate', async () => {
-    const { local, asked } = claims();
-    const claimed = await local.claim(ids('a'), { ...SDK, isExact: true });
+    const { local, asked, sent } = claims();
+    const claimed = await local.claim(ids('a', 'b'), { ...SDK, isExact: true });
     local.confirm(claimed);
     await local.release(claimed);
-    expect(asked).toEqual(['claim 1', 'confirm 1', 'release 1']);
+    expect(asked).toEqual(['claim 2', 'confirm 2', 'release 2']);
+    const both = [idOf('a'), idOf('b')];
+    expect(sent).toEqual([both, both, both]);
   });
 
   it('are those of Redis for all requests without memory for ids', async () => {
@@ -122,5 +139,42 @@ describe('the claims of a gateway', () => {
     await add();
     local.follow(2);
     expect(await verdicts(ids('a'))).toEqual(['claimed']);
+  });
+
+  it('answer every request as a set of the durable ids does, while others wait for Redis', async () => {
+    const name = fc.nat(11).map((one) => `name ${one}`);
+    const request = fc.record({
+      account: fc.constantFrom(7, 8),
+      names: fc.array(name, { minLength: 1, maxLength: 8 }),
+      isDurable: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { maxLength: 30 }), async (requests) => {
+        const { local } = claims({ inRedis: 'durable' });
+        const durable = new Set<string>();
+        const waiting = requests.map(({ account, names, isDurable }, at) => {
+          const now = { account, receivedAt: SDK.receivedAt + at, isExact: false };
+          const found = claimWords(claimScope(account, 'message'), names);
+          const expected = names.map((one, position): ClaimVerdict => {
+            if (durable.has(`${account} ${one}`)) return 'durable';
+            return names.indexOf(one) < position ? 'repeated' : 'claimed';
+          });
+          const claiming = local.claim(found, now);
+          // What is not known here is answered at once.
+          if (!(claiming instanceof Promise) && isDurable) {
+            const own = [...names.keys()].filter((position) => expected[position] === 'claimed');
+            local.confirm(claiming, own);
+            for (const one of names) durable.add(`${account} ${one}`);
+          }
+          return { claiming, expected, count: found.count };
+        });
+        for (const { claiming, expected, count } of waiting) {
+          const { verdicts } = await claiming;
+          expect(verdicts).toEqual(expected);
+          expect(count).toBe(expected.length);
+        }
+      }),
+      { seed: 20261130, numRuns: 300 },
+    );
   });
 });

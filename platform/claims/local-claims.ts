@@ -1,6 +1,7 @@
-import type { ClaimId } from '../../events/claims/claim-id.ts';
+import { claimIdAt, claimIdsOf, type ClaimWords } from '../../events/claims/claim-words.ts';
 import { RecentIds, type SlotKeys } from '../../events/claims/recent-ids.ts';
-import { markRepeats, type ClaimVerdict } from '../../events/claims/verdict.ts';
+import { RepeatedIds } from '../../events/claims/repeated-ids.ts';
+import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import type { ClaimBatcher, ClaimedIds } from './claim-batcher.ts';
 
 /** Whose events the ids are of, and when they were received, Unix ms. */
@@ -11,10 +12,17 @@ export interface ClaimingRequest {
   readonly isExact: boolean;
 }
 
-/** `account`: the ids were not claimed in Redis. */
-export interface GatewayClaimed extends ClaimedIds {
-  readonly account?: number;
+/** Ids that were not claimed in Redis. */
+interface ClaimedHere {
+  readonly account: number;
+  readonly ids: ClaimWords;
+  /** Unix ms. */
+  readonly receivedAt: number;
+  /** One per id, in order. */
+  readonly verdicts: readonly ClaimVerdict[];
 }
+
+export type GatewayClaimed = ClaimedIds | ClaimedHere;
 
 interface LocalClaimsOptions {
   batcher: Pick<ClaimBatcher, 'claim' | 'confirm' | 'release'>;
@@ -44,12 +52,14 @@ const UNRESOLVED_MS = 60_000;
 export class LocalClaims {
   readonly #batcher: LocalClaimsOptions['batcher'];
   readonly #recent: RecentIds | undefined;
+  readonly #repeated: RepeatedIds;
   /** The log did not go back since the ids were stored, as far as anybody knows. */
   #epochs: number | undefined;
   readonly counters = { ids: 0, known: 0, forgotten: 0 };
 
   constructor({ batcher, dedupeTtl, maxBytes, slotKeys }: LocalClaimsOptions) {
     this.#batcher = batcher;
+    this.#repeated = new RepeatedIds(slotKeys);
     if (maxBytes > 0)
       this.#recent = new RecentIds({ maxBytes, windowMs: dedupeTtl, keys: slotKeys });
   }
@@ -59,60 +69,58 @@ export class LocalClaims {
     return this.#recent?.bytes ?? 0;
   }
 
-  claim(
-    ids: readonly ClaimId[],
-    request: ClaimingRequest,
-  ): GatewayClaimed | Promise<GatewayClaimed> {
+  claim(ids: ClaimWords, request: ClaimingRequest): GatewayClaimed | Promise<GatewayClaimed> {
     const { account, receivedAt, isExact } = request;
     const recent = this.#recent;
-    if (!recent || isExact) return this.#batcher.claim(ids, receivedAt);
-    this.counters.ids += ids.length;
-    if (ids.some((id) => recent.has(account, id, receivedAt)))
-      return this.#ask(ids, request, recent);
-    const verdicts = ids.length === 1 ? ONE_CLAIMED : markRepeats(ids, allClaimed(ids));
-    return { ids, receivedAt, token: null, verdicts, account };
+    if (!recent || isExact) return this.#batcher.claim(claimIdsOf(ids), receivedAt);
+    const { count } = ids;
+    this.counters.ids += count;
+    if (recent.hasAny(account, ids, receivedAt)) return this.#ask(ids, request, recent);
+    const verdicts = count === 1 ? ONE_CLAIMED : this.#markRepeats(ids, allClaimed(count));
+    return { ids, receivedAt, verdicts, account };
   }
 
   /** Redis decides about the ids that are known here. Without it they are published. */
   async #ask(
-    ids: readonly ClaimId[],
+    ids: ClaimWords,
     { account, receivedAt }: ClaimingRequest,
     recent: RecentIds,
   ): Promise<GatewayClaimed> {
-    const known = ids.flatMap((id, position) => {
-      const added = recent.addedAt(account, id, receivedAt);
-      return added === undefined ? [] : [{ id, position, added }];
+    const verdicts = allClaimed(ids.count);
+    const known = [...verdicts.keys()].flatMap((position) => {
+      const added = recent.addedAt(account, { ids, position }, receivedAt);
+      return added === undefined ? [] : [{ position, added }];
     });
     this.counters.known += known.length;
     const answer = await this.#batcher.claim(
-      known.map(({ id }) => id),
+      known.map(({ position }) => claimIdAt(ids, position)),
       receivedAt,
     );
-    const verdicts = allClaimed(ids);
     for (const [at, { position, added }] of known.entries()) {
       const verdict = answer.verdicts[at] ?? 'unguarded';
       const isUnresolved = verdict === 'claimed' && Math.abs(receivedAt - added) < UNRESOLVED_MS;
       verdicts[position] = isUnresolved ? 'durable' : verdict;
     }
-    return { ids, receivedAt, token: null, verdicts: markRepeats(ids, verdicts), account };
+    return { ids, receivedAt, verdicts: this.#markRepeats(ids, verdicts), account };
+  }
+
+  /** Of an id that the request has more than once, the first is published. */
+  #markRepeats(ids: ClaimWords, verdicts: ClaimVerdict[]): ClaimVerdict[] {
+    for (const position of this.#repeated.find(ids))
+      if (verdicts[position] !== 'durable') verdicts[position] = 'repeated';
+    return verdicts;
   }
 
   /** The events are durable. */
   confirm(claimed: GatewayClaimed, positions?: readonly number[]): void {
-    const { account, ids, receivedAt } = claimed;
-    if (account === undefined) return this.#batcher.confirm(claimed, positions);
-    const count = positions?.length ?? ids.length;
-    for (let at = 0; at < count; at++) {
-      const id = ids[positions ? (positions[at] ?? -1) : at];
-      if (id !== undefined) this.#recent?.add(account, id, receivedAt);
-    }
+    if ('account' in claimed)
+      this.#recent?.add(claimed.account, claimed.ids, claimed.receivedAt, positions);
+    else this.#batcher.confirm(claimed, positions);
   }
 
   /** The events are not durable: they are no duplicates when they are sent again. */
   release(claimed: GatewayClaimed, positions?: readonly number[]): Promise<void> {
-    return claimed.account === undefined
-      ? this.#batcher.release(claimed, positions)
-      : Promise.resolve();
+    return 'account' in claimed ? Promise.resolve() : this.#batcher.release(claimed, positions);
   }
 
   /**
@@ -129,6 +137,6 @@ export class LocalClaims {
   }
 }
 
-function allClaimed(ids: readonly ClaimId[]): ClaimVerdict[] {
-  return new Array<ClaimVerdict>(ids.length).fill('claimed');
+function allClaimed(count: number): ClaimVerdict[] {
+  return new Array<ClaimVerdict>(count).fill('claimed');
 }
