@@ -135,7 +135,10 @@ const ioModules = [
 ];
 
 export default defineConfig(
-  globalIgnores(['node_modules/', '.ravand/', 'coverage/', 'sdk/*/dist/', 'eslint.config.js']),
+  // AssemblyScript (*.as.ts) has types of its own.
+  globalIgnores([
+    ...['node_modules/', '.ravand/', 'coverage/', 'sdk/*/dist/', '**/*.as.ts', 'eslint.config.js'],
+  ]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {

@@ -2,6 +2,7 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { BufferPool } from '../platform/buffer-pool.ts';
 import type { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
+import { reportScanner } from '../ingest/wasm/body-scanner.ts';
 import { LocalClaims } from '../platform/claims/local-claims.ts';
 import { ClientClock } from '../platform/http/client-clock.ts';
 import type { Log } from '../platform/log.ts';
@@ -172,6 +173,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     onCounted: metrics.counted,
   });
   const account = (id: number) => accounts.facts(id);
+  reportScanner(log);
   const decider = new BodyDecider({
     maxBodyBytes: Math.max(config.MAX_BODY_BYTES, MAX_DELIVERY_BYTES),
     random: Math.random,

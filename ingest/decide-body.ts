@@ -15,7 +15,8 @@ import { sliceItems } from './slice-items.ts';
 import { ITEMS_KEY, type BodyShape } from './body-roles.ts';
 import { pruneBody } from './prune-body.ts';
 import type { IngestFailure } from './result.ts';
-import { parseSlice, scanBody } from './scan-body.ts';
+import { parseSlice } from './scan-body.ts';
+import { bodyScanner } from './wasm/body-scanner.ts';
 
 /** A body with everything that its decision depends on: plain values, which a thread can get. */
 export interface BodyToDecide {
@@ -60,7 +61,7 @@ export function decideBody(input: BodyToDecide): DecidedBody {
 function decideScanned(input: BodyToDecide): DecidedBody | undefined {
   const { body, shape, type, quota, receivedAt, windowMs } = input;
   if (shape === 'import' || quota !== 'open') return undefined;
-  const scanned = scanBody(body, shape);
+  const scanned = bodyScanner().scan(body, shape);
   if (!scanned) return undefined;
   const { events, sentAt, context, slices } = scanned;
   const contextOf = (index: number) => {

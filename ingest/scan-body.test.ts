@@ -5,13 +5,19 @@ import { anyJson } from '../events/testing/arbitrary-json.ts';
 import { eventFields, objectField, timeField } from '../events/validate-event.ts';
 import { parseSlice, scanBody } from './scan-body.ts';
 import { sliceItems } from './slice-items.ts';
+import { loadScanner } from './wasm/body-scanner.ts';
 
 type Shape = 'single' | 'batch';
 
+const SCANNERS: readonly [string, typeof scanBody][] = [
+  ['WebAssembly', loadScanner().scan],
+  ['TypeScript', scanBody],
+];
+
 /** What the scanner reads of a body; undefined when it leaves the body to JSON.parse. */
-function scanned(text: string | Buffer, shape: Shape) {
+const scannedBy = (scan: typeof scanBody) => (text: string | Buffer, shape: Shape) => {
   const body = Buffer.from(text);
-  const found = scanBody(body, shape);
+  const found = scan(body, shape);
   if (!found) return undefined;
   const { sentAt, context, slices } = found;
   const events = found.events.map(({ context: own, ...fields }) => ({
@@ -19,7 +25,7 @@ function scanned(text: string | Buffer, shape: Shape) {
     context: own && parseSlice(body, own),
   }));
   return { events, sentAt, context, slices };
-}
+};
 
 /** What JSON.parse reads of the same body. Throws for one that is malformed. */
 function parsed(text: string | Buffer, shape: Shape) {
@@ -57,7 +63,9 @@ const BATCH = {
   batch: [EVENT, PERSIAN],
 };
 
-describe('a scan of a body', () => {
+describe.each(SCANNERS)('a scan of a body in %s', (_name, scan) => {
+  const scanned = scannedBy(scan);
+
   it.each<[string, Shape, unknown]>([
     ['an event', 'single', EVENT],
     ['an event in Persian', 'single', PERSIAN],

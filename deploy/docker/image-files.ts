@@ -8,9 +8,9 @@ import { RELEASE_FILE } from '../../platform/package-version.ts';
 
 /** What only a checkout needs; everything else at the top belongs to services or commands. */
 const NOT_RUN = ['node_modules', 'test', 'bench', 'docs', 'eslint', 'coverage', 'release'];
-/** Tests, the panel's sources (the image has it built), and what makes installations. */
+/** Tests, sources of what is built (the panel, WebAssembly), and what makes installations. */
 const LEFT_OUT =
-  /\.test\.tsx?$|(^|\/)testing(\/|$)|^deploy\/(docker|helm|alerts|grafana|tools|release|generate)(\/|$)|^panel\/(src|public)(\/|$)|\.md$/;
+  /\.(test|as)\.tsx?$|(^|\/)testing(\/|$)|^deploy\/(docker|helm|alerts|grafana|tools|release|generate)(\/|$)|^panel\/(src|public)(\/|$)|\.md$/;
 
 const [folder, commit] = process.argv.slice(2);
 if (folder === undefined || commit === undefined)

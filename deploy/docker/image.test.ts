@@ -87,6 +87,18 @@ describe('the image', () => {
     expect(kib, stdout).toBeLessThan(80 * 1024);
   });
 
+  it('scans bodies with WebAssembly, and has no source of it', async () => {
+    const scanned = await run([
+      '--input-type=module',
+      '--eval',
+      `import { bodyScanner } from './ingest/wasm/body-scanner.ts';
+       const { scan, refusal } = bodyScanner();
+       console.log(refusal, scan(Buffer.from('{"event":"x"}'), 'single').events[0].event)`,
+    ]);
+    expect(scanned).toEqual({ code: 0, output: 'undefined x\n' });
+    expect(existsSync(join(image, 'ingest/wasm/scan-body.as.ts'))).toBe(false);
+  });
+
   it(
     'starts every service up to its settings, as a user who cannot write',
     async () => {
