@@ -65,10 +65,17 @@ export interface RawRecordOf {
 export function rawRecords(input: RawRecordsInput): RawRecordOf[] {
   const { events, partitions } = input;
   const seed = accountSeed(input.request.principal.accountId);
-  const first = partitionAt(events, 0, { seed, partitions });
+  let distinctId = events[0]?.distinctId ?? '';
+  const first = distinctIdHash(seed, distinctId) % partitions;
+  let partition = first;
   let positionsOf: Map<number, number[]> | undefined;
   for (let position = 1; position < events.length; position++) {
-    const partition = partitionAt(events, position, { seed, partitions });
+    const own = events[position]?.distinctId ?? '';
+    // Most batches are those of one person.
+    if (own !== distinctId) {
+      distinctId = own;
+      partition = distinctIdHash(seed, own) % partitions;
+    }
     if (!positionsOf) {
       if (partition === first) continue;
       positionsOf = new Map([[first, Array.from({ length: position }, (_, earlier) => earlier)]]);
@@ -80,15 +87,6 @@ export function rawRecords(input: RawRecordsInput): RawRecordOf[] {
   return positionsOf
     ? recordPerPartition(input, positionsOf)
     : [{ record: onlyRecord(input, first), positions: undefined }];
-}
-
-function partitionAt(
-  events: readonly StoredEvent[],
-  position: number,
-  { seed, partitions }: { seed: number; partitions: number },
-): number {
-  const distinctId = events[position]?.distinctId ?? '';
-  return distinctIdHash(seed, distinctId) % partitions;
 }
 
 function onlyRecord(input: RawRecordsInput, partition: number): LogRecord {
