@@ -2,8 +2,8 @@ import { claimDigest, type ClaimId } from './claim-id.ts';
 
 /**
  * The claim ids of a request: the 12 bytes of each as three little-endian words. They are compared
- * and stored several times, and words take a third of the time that strings do. Nobody writes to
- * them, and `words` has those of other requests before and behind them.
+ * and stored several times, and words take half of the time that strings do. Nobody writes to them,
+ * and `words` has those of other requests before and behind them.
  */
 export interface ClaimWords {
   readonly words: Int32Array;

@@ -1,7 +1,7 @@
 import { ID_WORDS, type ClaimWords } from './claim-words.ts';
 import type { SlotKeys } from './recent-ids.ts';
 
-/** Of the table that is used again: twice the ids of the largest request of an SDK. */
+/** Of the table that is used again: more than twice the ids of the largest request of an SDK. */
 const SLOTS = 1024;
 const MAX_ENTRY = 2 ** 30;
 const NONE: readonly number[] = [];

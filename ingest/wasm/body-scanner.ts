@@ -37,6 +37,6 @@ export function reportScanner(log: Log, { refusal } = bodyScanner()): void {
   if (refusal === undefined) return;
   log.warn(
     { err: refusal, code: 'body_scanner_refused' },
-    'bodies are scanned without WebAssembly, which takes twice the CPU: it needs SIMD (SSE 4.1 or NEON) and address space',
+    'bodies are scanned without WebAssembly, which takes twice the CPU: it needs SIMD (SSE 4.1 or NEON) and 2 MiB',
   );
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -298,6 +299,15 @@ describe('without WebAssembly', () => {
   it('bodies are scanned in TypeScript', () => {
     expect(refused.scan).toBe(scanBody);
     expect(refused.scan(Buffer.from('{"event":"x"}'), 'single')?.events[0]?.event).toBe('x');
+  });
+
+  it.runIf(process.arch === 'x64')('a machine without SIMD scans them in TypeScript', () => {
+    const module = JSON.stringify(join(import.meta.dirname, 'body-scanner.ts'));
+    const program = `import { bodyScanner } from ${module};
+      const { scan, refusal } = bodyScanner();
+      console.log(refusal.name, scan(Buffer.from('{"event":"x"}'), 'single').events[0].event);`;
+    const flags = ['--no-enable-sse4-1', '--input-type=module', '--eval', program];
+    expect(execFileSync(process.execPath, flags).toString()).toBe('CompileError x\n');
   });
 
   it('a process says so once it starts, and nothing otherwise', () => {

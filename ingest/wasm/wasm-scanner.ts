@@ -45,7 +45,7 @@ export class WasmScanner {
   /** What the last scan found. */
   readonly #found: Int32Array;
 
-  /** Throws where WebAssembly is not to be had, or not with SIMD, or memory is refused. */
+  /** Throws where the machine has no SIMD, or refuses the memory. */
   constructor(wasm: Uint8Array<ArrayBuffer>) {
     const instance = new WebAssembly.Instance(new WebAssembly.Module(wasm));
     this.#exports = instance.exports as ScanExports;
