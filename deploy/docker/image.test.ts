@@ -5,6 +5,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
 } from 'node:fs';
@@ -85,6 +86,12 @@ describe('the image', () => {
       expect(existsSync(join(image, 'node_modules', name)), name).toBe(false);
     const { stdout, kib } = sizeOf(image);
     expect(kib, stdout).toBeLessThan(80 * 1024);
+  });
+
+  it('has WebAssembly as it is compiled, without the compiler and its sources', () => {
+    const files = readdirSync(join(image, 'account-api/reports/many-events/wasm'));
+    expect(files).toEqual(['count-events.wasm']);
+    expect(existsSync(join(image, 'node_modules/assemblyscript'))).toBe(false);
   });
 
   it('scans bodies with WebAssembly, and has no source of it', async () => {

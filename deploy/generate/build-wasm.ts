@@ -29,12 +29,22 @@ const memory = (pages: number) => [
   ...['--initialMemory', String(pages)],
   ...['--maximumMemory', String(pages)],
 ];
+/** That of a report, which threads share: up to 4 GiB, made by whoever uses the module. */
+const SHARED_MEMORY = [
+  ...['--importMemory', '--noExportMemory', '--sharedMemory', '--enable', 'threads'],
+  ...['--initialMemory', '1', '--maximumMemory', '65536'],
+];
 
 export const WASM_MODULES: readonly WasmModule[] = [
   {
     source: 'ingest/wasm/scan-body.as.ts',
     output: 'ingest/wasm/scan-body.wasm',
     flags: [...FLAGS, '--enable', 'simd', ...memory(PAGES)],
+  },
+  {
+    source: 'account-api/reports/many-events/wasm/count-events.as.ts',
+    output: 'account-api/reports/many-events/wasm/count-events.wasm',
+    flags: [...FLAGS, ...SHARED_MEMORY],
   },
 ];
 

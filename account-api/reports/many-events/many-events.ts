@@ -2,10 +2,24 @@ import type { Merges } from '../../../audiences/people-sql.ts';
 import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import type { Counted } from './counted.ts';
 import type { DaySlice } from './day-slices.ts';
-import type { OrderedRules } from '../funnel/many/count-ordered.ts';
-import type { FirstTimeRules } from '../retention/many/count-first-time.ts';
 
-/** What is counted of each person's events. */
+/** The counted paths of a funnel in order of whose steps no two match one event. */
+export interface OrderedRules {
+  /** Number of steps. */
+  steps: number;
+  windowMs: number;
+}
+
+/** First-time retention. */
+export interface FirstTimeRules {
+  cohorts: number;
+  /** Periods of a cohort, its own included: 60 at most. */
+  periods: number;
+  /** Starts are returns, and returns starts. */
+  isSameEvent: boolean;
+}
+
+/** What is counted of each person's events, by wasm/ordered.as.ts and wasm/first-time.as.ts. */
 export type Counting =
   { kind: 'ordered'; rules: OrderedRules } | { kind: 'first-time'; rules: FirstTimeRules };
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NativeColumns, NativeError } from './native-columns.ts';
-import { nativeBlock, type ManyRow } from './testing/count-here.ts';
+import { nativeBlock, type ManyRow } from './testing/many-rows.ts';
 
 function read(bytes: Buffer, size = bytes.length): ManyRow[] {
   const rows: ManyRow[] = [];
-  const columns = new NativeColumns((people, keys, count) => {
-    for (let at = 0; at < count; at++)
+  const columns = new NativeColumns((people, keys) => {
+    for (let at = 0; at < people.length / 2; at++)
       rows.push({
         person: BigInt(people[2 * at] ?? 0) + (BigInt(people[2 * at + 1] ?? 0) << 32n),
         key: (keys[2 * at] ?? 0) + (keys[2 * at + 1] ?? 0) * 2 ** 32,

@@ -8,7 +8,7 @@ const MAX_ROWS = 2 ** 20;
 const MAX_HEADER = 512;
 
 /** A block of rows: of each column two numbers for a row, the lower half of the UInt64 first. */
-export type OnRows = (people: Uint32Array, keys: Uint32Array, rows: number) => void;
+export type OnRows = (people: Uint32Array, keys: Uint32Array) => void;
 
 /**
  * Reads ClickHouse's Native format of statements with two columns of type UInt64, from
@@ -68,7 +68,6 @@ export class NativeColumns {
     this.#onRows(
       new Uint32Array(people.buffer, 0, this.#rows * 2),
       new Uint32Array(keys.buffer, 0, this.#rows * 2),
-      this.#rows,
     );
   }
 

@@ -1,62 +1,54 @@
-const BUCKETS = 65_536;
+/** Values are counted in this many ranges at once, which are as wide. */
+export const RANGES = 2 ** 16;
+const RANGE_BITS = Math.log2(RANGES);
+
+/** Those values are asked for of which these are the ranks (0-based, ascending). */
+export interface Ranks {
+  ranks: readonly number[];
+  /** No value is greater. */
+  max: number;
+}
+
+/** How many values lie in each of RANGES ranges of 2^shift whole numbers, from `low` on. */
+export type CountRanges = (ranges: { low: number; shift: number }) => Uint32Array;
 
 /**
- * The values of these ranks (0-based, ascending) among whole numbers from 0 to `max`, without
- * sorting them: a histogram says in which bucket each rank lies, and another one of that bucket
- * alone says where in it, until buckets are single numbers.
+ * The values of ranks among whole numbers from 0 on, without sorting them: a histogram says in
+ * which range each rank lies, and another one of that range alone says where in it, until ranges
+ * are single numbers.
  */
-export function valuesOfRanks({
-  lists,
-  ranks,
-  max,
-}: {
-  lists: readonly (Uint32Array | Float64Array)[];
-  ranks: readonly number[];
-  max: number;
-}): number[] {
+export function valuesOfRanks({ ranks, max }: Ranks, countRanges: CountRanges): number[] {
   const found = new Map<number, number>();
-  narrow({ lists, low: 0, size: max + 1, ranks: [...new Set(ranks)], before: 0, found });
+  let shift = 0;
+  while (RANGES * 2 ** shift <= max) shift++;
+  narrow({ low: 0, shift, ranks: [...new Set(ranks)], before: 0, found, countRanges });
   return ranks.map((rank) => found.get(rank) ?? NaN);
 }
 
-interface Range {
-  lists: readonly (Uint32Array | Float64Array)[];
-  /** Values from `low` on, this many. */
+interface Ranges {
   low: number;
-  size: number;
-  /** Ranks of which the values lie in the range. */
+  shift: number;
+  /** Ranks of which the values lie in the ranges. */
   ranks: readonly number[];
-  /** Values below the range. */
+  /** Values below the ranges. */
   before: number;
   found: Map<number, number>;
+  countRanges: CountRanges;
 }
 
-function narrow({ lists, low, size, ranks, before, found }: Range): void {
-  const width = Math.ceil(size / BUCKETS);
-  const counts = new Float64Array(Math.ceil(size / width));
-  for (const list of lists) countInto(counts, { list, low, width });
+function narrow({ low, shift, ranks, before, found, countRanges }: Ranges): void {
+  const counts = countRanges({ low, shift });
   let below = before;
-  for (let bucket = 0, left = ranks; bucket < counts.length && left.length > 0; bucket++) {
-    const end = below + (counts[bucket] ?? 0);
+  for (let range = 0, left = ranks; range < RANGES && left.length > 0; range++) {
+    const end = below + (counts[range] ?? 0);
     const here = left.filter((rank) => rank < end);
-    const from = low + bucket * width;
-    if (here.length > 0 && width === 1) for (const rank of here) found.set(rank, from);
-    else if (here.length > 0)
-      narrow({ lists, low: from, size: width, ranks: here, before: below, found });
+    const from = low + range * 2 ** shift;
+    if (here.length > 0 && shift === 0) for (const rank of here) found.set(rank, from);
+    else if (here.length > 0) {
+      const finer = Math.max(0, shift - RANGE_BITS);
+      narrow({ low: from, shift: finer, ranks: here, before: below, found, countRanges });
+    }
     if (here.length > 0) left = left.filter((rank) => rank >= end);
     below = end;
-  }
-}
-
-function countInto(
-  counts: Float64Array,
-  { list, low, width }: { list: Uint32Array | Float64Array; low: number; width: number },
-): void {
-  const end = low + counts.length * width;
-  for (let at = 0; at < list.length; at++) {
-    const value = list[at] ?? 0;
-    if (value < low || value >= end) continue;
-    const bucket = Math.floor((value - low) / width);
-    counts[bucket] = (counts[bucket] ?? 0) + 1;
   }
 }

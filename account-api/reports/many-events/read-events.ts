@@ -3,8 +3,7 @@ import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts'
 import { readResultBytes } from '../../../platform/clickhouse/result-bytes.ts';
 import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { planningOf } from '../planning.ts';
-import { OutOfMemory, type EventMemory } from './event-memory.ts';
-import { EventPartitions, type PartitionedEvents } from './event-partitions.ts';
+import type { EventCounter } from './event-counter.ts';
 import { NativeColumns } from './native-columns.ts';
 
 /** A statement of many events; data that goes to another thread. */
@@ -14,17 +13,25 @@ export interface EventsToRead {
   /** Limits of the query. */
   settings: ClickHouseSettings;
   queryId: string;
-  memory: EventMemory;
+  /** The number of its slice of days. */
+  slice: number;
 }
 
-/** Reads the events of a statement into partitions of people; rejects as readResultBytes() does. */
+interface Reader {
+  clickhouse: ClickhouseSettings;
+  counter: EventCounter;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads the events of a statement into partitions of people; answers how many. Rejects as
+ * readResultBytes() does, or with OutOfMemory.
+ */
 export async function readEvents(
-  clickhouse: ClickhouseSettings,
-  { accountId, compiled, settings, queryId, memory }: EventsToRead,
-  signal: AbortSignal,
-): Promise<PartitionedEvents | 'no memory'> {
-  const partitions = new EventPartitions(memory);
-  const columns = new NativeColumns((people, keys, rows) => partitions.add(people, keys, rows));
+  { accountId, compiled, settings, queryId, slice }: EventsToRead,
+  { clickhouse, counter, signal }: Reader,
+): Promise<number> {
+  const columns = new NativeColumns((people, keys) => counter.add(slice, people, keys));
   const statement = {
     ...{ accountId, queryId, signal, application: 'report-threads' },
     ...{ sql: `${compiled.sql} FORMAT Native`, params: compiled.params },
@@ -34,12 +41,7 @@ export async function readEvents(
       cancel_http_readonly_queries_on_client_close: 1 as const,
     },
   };
-  try {
-    await readResultBytes(clickhouse, statement, (bytes) => columns.read(bytes));
-    columns.end();
-    return partitions.events;
-  } catch (error) {
-    if (error instanceof OutOfMemory) return 'no memory';
-    throw error;
-  }
+  await readResultBytes(clickhouse, statement, (bytes) => columns.read(bytes));
+  columns.end();
+  return columns.rows;
 }

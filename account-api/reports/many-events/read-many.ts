@@ -4,18 +4,16 @@ import type { KillQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
 import { CLICKHOUSE_QUERY } from '../../../platform/clickhouse/rows.ts';
 import { inStep } from '../../../platform/tracing/request-span.ts';
 import type { Merges } from '../../../audiences/people-sql.ts';
+import type { Counted } from './counted.ts';
 import { daySlices, type DaySlice } from './day-slices.ts';
 import type { ManyEvents } from './many-events.ts';
-import type { EventMemory } from './event-memory.ts';
-import type { PartitionedEvents } from './event-partitions.ts';
+import { SLICES_PER_THREAD } from './memory-layout.ts';
 import type { ReportThread } from './report-thread.ts';
 import type { Lease } from './report-threads.ts';
 
 /** A statement of many events takes less, or the statement of its report runs instead, seconds. */
 const MAX_SECONDS = 20;
 
-/** Slices for each thread where days have unequally many events. */
-const UNEVEN_SLICES = 2;
 /** Why the reading of a report ends. */
 const NO_MEMORY = Symbol('no memory');
 
@@ -42,38 +40,34 @@ export interface EventsOfReport {
  */
 export async function readMany(report: EventsOfReport, lease: Lease): Promise<ReadMany> {
   try {
-    const reads = await inStep(CLICKHOUSE_QUERY, () => readEvents(report, lease));
-    if (!reads) return { rows: undefined, rowsRead: 0 };
+    const rowsRead = await inStep(CLICKHOUSE_QUERY, () => readEvents(report, lease));
+    if (rowsRead === undefined) return { rows: undefined, rowsRead: 0 };
     report.signal.throwIfAborted();
-    const rowsRead = reads.flatMap(({ counts }) => [...counts]).reduce((sum, one) => sum + one, 0);
-    return { rows: await rowsOf(report.many, { reads, lease }), rowsRead };
+    return { rows: await rowsOf(report.many, lease), rowsRead };
   } finally {
     await lease.release();
   }
 }
 
 /**
- * What the threads have read: each takes the next slice when it has read one, and all end when one
- * fails. Undefined where the memory does not suffice.
+ * Reads the events, and answers how many: each thread takes the next slice when it has read one,
+ * and all end when one fails. Undefined where the memory does not suffice.
  */
-async function readEvents(
-  report: EventsOfReport,
-  { threads, memory }: Lease,
-): Promise<PartitionedEvents[] | undefined> {
+async function readEvents(report: EventsOfReport, { threads }: Lease): Promise<number | undefined> {
   const others = new AbortController();
   const signal = AbortSignal.any([report.signal, others.signal]);
   const { times, isUneven } = report.many;
-  const slices = daySlices(times, threads.length * (isUneven ? UNEVEN_SLICES : 1));
-  const reads: PartitionedEvents[] = [];
+  const slices = daySlices(times, threads.length * (isUneven ? SLICES_PER_THREAD : 1)).entries();
+  let rows = 0;
   const failures: unknown[] = [];
   const readSlices = async (thread: ReportThread): Promise<void> => {
-    for (let days = slices.shift(); days; days = slices.shift()) {
-      const read = await readSlice({ ...report, signal }, { thread, memory, days });
+    for (const [slice, days] of slices) {
+      const read = await readSlice({ ...report, signal }, { thread, slice, days });
       if (read === 'no memory') {
         others.abort(NO_MEMORY);
         return;
       }
-      reads.push(read);
+      rows += read;
     }
   };
   await Promise.all(
@@ -86,13 +80,13 @@ async function readEvents(
   );
   if (others.signal.reason === NO_MEMORY) return undefined;
   if (failures.length > 0) throw failures[0];
-  return reads;
+  return rows;
 }
 
 async function readSlice(
   { accountId, many, merges, settings, kill, signal }: EventsOfReport,
-  { thread, memory, days }: { thread: ReportThread; memory: EventMemory; days: DaySlice },
-): Promise<PartitionedEvents | 'no memory'> {
+  { thread, slice, days }: { thread: ReportThread; slice: number; days: DaySlice },
+): Promise<number | 'no memory'> {
   const queryId = randomUUID();
   const abort = () => {
     kill(queryId);
@@ -102,7 +96,7 @@ async function readSlice(
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await thread.run('read', {
-      ...{ accountId, compiled: many.compile(merges, days), queryId, memory },
+      ...{ accountId, compiled: many.compile(merges, days), queryId, slice },
       settings: { ...settings, max_execution_time: MAX_SECONDS },
     });
   } finally {
@@ -110,22 +104,24 @@ async function readSlice(
   }
 }
 
-async function rowsOf(
-  many: ManyEvents,
-  { reads, lease: { threads, memory } }: { reads: PartitionedEvents[]; lease: Lease },
-): Promise<unknown[]> {
-  const job = { memory, reads, counting: many.counting, turn: new SharedArrayBuffer(4) };
-  const shares = await Promise.all(threads.map((thread) => thread.run('count', job)));
+/** Undefined where the memory does not suffice. */
+async function rowsOf(many: ManyEvents, { threads }: Lease): Promise<unknown[] | undefined> {
+  const shares: Counted[] = [];
+  for (const share of await Promise.all(
+    threads.map((thread) => thread.run('count', many.counting)),
+  )) {
+    if (share === 'no memory') return undefined;
+    shares.push(share);
+  }
   const counts = (shares[0]?.counts ?? []).map((_, at) =>
     summed(shares.map((share) => share.counts[at] ?? new Float64Array(0))),
   );
   const values = await Promise.all(
     many.rankings({ counts }).map(({ list, ranks, max }, at) => {
       const lists = shares.flatMap((share) => share.lists[list] ?? []);
-      const buffers = lists.map(({ buffer }) => buffer);
       const thread = threads[at % threads.length];
       if (!thread) throw new Error('a report has no thread');
-      return thread.run('rank', { lists, ranks, max }, buffers);
+      return thread.run('rank', { lists, ranks, max });
     }),
   );
   return many.rows({ counts }, values);

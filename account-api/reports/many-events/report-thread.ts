@@ -1,6 +1,18 @@
-import { Worker, type Transferable } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
-import type { ThreadJobs } from './thread-jobs.ts';
+import type { Counted } from './counted.ts';
+import type { EventMemory } from './event-memory.ts';
+import type { Counting } from './many-events.ts';
+import type { Ranks } from './order-statistics.ts';
+import type { EventsToRead } from './read-events.ts';
+
+/** What a thread is asked for; it answers one after the other. */
+interface ThreadJobs {
+  /** How many events are read. */
+  read: { ask: EventsToRead; answer: number | 'no memory' };
+  count: { ask: Counting; answer: Counted | 'no memory' };
+  rank: { ask: Ranks & Pick<Counted, 'lists'>; answer: number[] };
+}
 
 export type ThreadMessage =
   | { [Kind in keyof ThreadJobs]: { kind: Kind; ask: ThreadJobs[Kind]['ask'] } }[keyof ThreadJobs]
@@ -8,6 +20,15 @@ export type ThreadMessage =
   | { kind: 'abort' };
 
 export type ThreadAnswer = { ok: true; answer: unknown } | { ok: false; message: string };
+
+/** What a thread begins with. */
+export interface ThreadData {
+  /** Where it reads. */
+  clickhouse: ClickhouseSettings;
+  memory: EventMemory;
+  /** Its number, from 0 on. */
+  thread: number;
+}
 
 interface Waiting {
   resolve: (answer: unknown) => void;
@@ -24,11 +45,10 @@ export class ReportThread {
   #ended: Error | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param clickhouse where it reads */
-  constructor(clickhouse: ClickhouseSettings) {
+  constructor(data: ThreadData) {
     this.#worker = new Worker(new URL('report-worker.ts', import.meta.url), {
       name: 'reports',
-      workerData: clickhouse,
+      workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 8 },
     });
     this.#worker.unref();
@@ -50,12 +70,11 @@ export class ReportThread {
   async run<Kind extends keyof ThreadJobs>(
     kind: Kind,
     ask: ThreadJobs[Kind]['ask'],
-    transfer: Transferable[] = [],
   ): Promise<ThreadJobs[Kind]['answer']> {
     if (this.#ended) throw this.#ended;
     const answer = new Promise<ThreadJobs[Kind]['answer']>((resolve, reject) => {
       this.#waiting.push({ resolve: resolve as (answer: unknown) => void, reject });
-      this.#post({ kind, ask } as ThreadMessage, transfer);
+      this.#post({ kind, ask } as ThreadMessage);
     });
     this.#last = answer;
     return await answer;
@@ -75,8 +94,8 @@ export class ReportThread {
     await this.#worker.terminate();
   }
 
-  #post(message: ThreadMessage, transfer: Transferable[] = []): void {
-    this.#worker.postMessage(message, transfer);
+  #post(message: ThreadMessage): void {
+    this.#worker.postMessage(message);
   }
 
   #end(error: Error): void {

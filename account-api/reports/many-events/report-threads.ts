@@ -1,11 +1,6 @@
 import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
-import {
-  clearMemory,
-  MAX_MEMORY_BYTES,
-  MIN_MEMORY_BYTES,
-  newMemory,
-  type EventMemory,
-} from './event-memory.ts';
+import { clearMemory, newMemory, type EventMemory } from './event-memory.ts';
+import { MAX_MEMORY_BYTES, MIN_MEMORY_BYTES } from './memory-layout.ts';
 import { ReportThread } from './report-thread.ts';
 
 /** Threads and memory are given back after so long without a report, ms. */
@@ -21,10 +16,9 @@ export interface ReportThreadsOptions {
   memoryBytes: number;
 }
 
-/** The threads and the memory, until a report releases them. */
+/** The threads, until a report releases them. */
 export interface Lease {
   threads: readonly ReportThread[];
-  memory: EventMemory;
   release: () => Promise<void>;
 }
 
@@ -43,21 +37,35 @@ export class ReportThreads {
     this.#options = options;
   }
 
-  /** Undefined: a report has them, or there are none. */
+  /**
+   * Undefined: a report has them, or there are none. Throws where the system gives no memory, and
+   * then answers undefined for IDLE_MS.
+   */
   lease(): Lease | undefined {
     const { memoryBytes, threads, clickhouse } = this.#options;
     if (this.#isLeased || memoryBytes < MIN_MEMORY_BYTES) return undefined;
     clearTimeout(this.#timer);
-    const memory = (this.#memory ??= newMemory(Math.min(memoryBytes, MAX_MEMORY_BYTES)));
-    clearMemory(memory);
-    const alive = this.#threads.filter(({ hasEnded }) => !hasEnded);
-    const started = Array.from(
-      { length: threads - alive.length },
-      () => new ReportThread(clickhouse),
-    );
-    this.#threads = [...alive, ...started];
+    const memory = this.#clearedMemory();
+    this.#threads = Array.from({ length: threads }, (_, thread) => {
+      const running = this.#threads[thread];
+      const isRunning = running && !running.hasEnded;
+      return isRunning ? running : new ReportThread({ clickhouse, memory, thread });
+    });
     this.#isLeased = true;
-    return { threads: this.#threads, memory, release: () => this.#release() };
+    return { threads: this.#threads, release: () => this.#release() };
+  }
+
+  #clearedMemory(): EventMemory {
+    const { memoryBytes, threads } = this.#options;
+    try {
+      this.#memory ??= newMemory(Math.min(memoryBytes, MAX_MEMORY_BYTES), threads);
+    } catch (error) {
+      this.#isLeased = true;
+      this.#timer = setTimeout(() => (this.#isLeased = false), IDLE_MS).unref();
+      throw error;
+    }
+    clearMemory(this.#memory);
+    return this.#memory;
   }
 
   /** Ends the threads and gives the memory back; a report that has them fails. */

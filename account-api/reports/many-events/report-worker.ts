@@ -1,10 +1,8 @@
 import { constants, getPriority, platform, setPriority } from 'node:os';
-import { parentPort, workerData, type Transferable } from 'node:worker_threads';
-import type { ClickhouseSettings } from '../../../platform/clickhouse/client.ts';
-import { valuesOfRanks } from './order-statistics.ts';
+import { parentPort, workerData } from 'node:worker_threads';
+import { EventCounter, OutOfMemory } from './event-counter.ts';
 import { readEvents } from './read-events.ts';
-import type { ThreadAnswer, ThreadMessage } from './report-thread.ts';
-import { count, type ThreadJobs } from './thread-jobs.ts';
+import type { ThreadAnswer, ThreadData, ThreadMessage } from './report-thread.ts';
 
 type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
 
@@ -12,7 +10,8 @@ type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
 // where the process does (deploy/local/services/nice.ts).
 if (platform() === 'linux' && getPriority() < 0) setPriority(constants.priority.PRIORITY_NORMAL);
 
-const clickhouse = workerData as ClickhouseSettings;
+const { clickhouse, memory, thread } = workerData as ThreadData;
+const counter = new EventCounter(memory, thread);
 let reading = new AbortController();
 
 parentPort?.on('message', (message: ThreadMessage) => {
@@ -22,30 +21,25 @@ parentPort?.on('message', (message: ThreadMessage) => {
 
 async function answer(job: Job): Promise<void> {
   try {
-    const done = await run(job);
-    send({ ok: true, answer: done }, job.kind === 'count' ? listsOf(done) : []);
+    send({ ok: true, answer: await run(job) });
   } catch (error) {
-    send({ ok: false, message: error instanceof Error ? error.message : String(error) });
+    if (error instanceof OutOfMemory) send({ ok: true, answer: 'no memory' });
+    else send({ ok: false, message: error instanceof Error ? error.message : String(error) });
   }
 }
 
-function send(answered: ThreadAnswer, transfer: Transferable[] = []): void {
-  parentPort?.postMessage(answered, transfer);
+function send(answered: ThreadAnswer): void {
+  parentPort?.postMessage(answered);
 }
 
 function run(job: Job): unknown {
   switch (job.kind) {
     case 'read':
       reading = new AbortController();
-      return readEvents(clickhouse, job.ask, reading.signal);
+      return readEvents(job.ask, { clickhouse, counter, signal: reading.signal });
     case 'count':
-      return count(job.ask);
+      return counter.count(job.ask);
     case 'rank':
-      return valuesOfRanks(job.ask);
+      return counter.valuesOf(job.ask.lists, job.ask);
   }
-}
-
-/** What goes to the other thread without a copy. */
-function listsOf(counted: unknown): ArrayBuffer[] {
-  return (counted as ThreadJobs['count']['answer']).lists.map(({ buffer }) => buffer);
 }

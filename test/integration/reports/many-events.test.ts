@@ -1,7 +1,7 @@
 /** Funnels and retention whose events threads of the process count. */
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { LargeReports } from '../../../account-api/reports/few-events/large-reports.ts';
-import { MIN_MEMORY_BYTES } from '../../../account-api/reports/many-events/event-memory.ts';
+import { MIN_MEMORY_BYTES } from '../../../account-api/reports/many-events/memory-layout.ts';
 import { ReportThread } from '../../../account-api/reports/many-events/report-thread.ts';
 import { ReportThreads } from '../../../account-api/reports/many-events/report-threads.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';

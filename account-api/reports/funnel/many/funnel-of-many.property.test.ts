@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { countHere, nativeBlock } from '../../many-events/testing/count-here.ts';
+import { countHere } from '../../many-events/testing/count-here.ts';
+import { nativeBlock } from '../../many-events/testing/many-rows.ts';
 import type { Dataset } from '../../testing/dataset.ts';
 import { answerFunnel } from '../answer.ts';
 import { GAP_SHIFT } from '../event-arrays.ts';

@@ -6,7 +6,10 @@ import { eventRows, isSameEvent, type KeyParts } from '../members-sql.ts';
 import type { RetentionRow } from '../answer.ts';
 import { periodsOf } from '../periods.ts';
 import type { RetentionRequest } from '../request.ts';
-import { KEY_PERIOD_SHIFT, KEY_TIME_SHIFT } from './count-first-time.ts';
+
+/** Bits of a key below the period and the time: many-events/wasm/first-time.as.ts describes it. */
+export const KEY_PERIOD_SHIFT = 2;
+export const KEY_TIME_SHIFT = 14;
 
 /**
  * A first-time retention whose events can be grouped here, in place of the statement of
