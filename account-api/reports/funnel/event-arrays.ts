@@ -41,8 +41,15 @@ export interface FunnelSqlContext {
   accountId: number;
   merges: Merges;
   params: SqlParams;
-  /** Positions of the steps to be read (0-based); all without it. */
-  only?: readonly number[];
+  /** The steps to be read; all of the request without it. */
+  steps?: readonly StepAt[];
+}
+
+/** A step and its position (0-based). */
+export type StepAt = EventSelector & { at: number };
+
+export function stepsOf({ steps }: FunnelRequest): StepAt[] {
+  return steps.map((step, at) => ({ ...step, at }));
 }
 
 /**
@@ -105,11 +112,13 @@ export function funnelRows(context: FunnelSqlContext): RowSql {
  * The steps that an event matches, as bits: those with the same filters are one lookup of the name,
  * however many they are, behind one test of the filters.
  */
-function maskSql({ request, only }: FunnelSqlContext, context: FilterSqlContext): string {
+function maskSql(
+  { request, steps = stepsOf(request) }: FunnelSqlContext,
+  context: FilterSqlContext,
+): string {
   const { params } = context;
   const groups = new Map<string, { filters: readonly Filter[]; bits: Map<string, number> }>();
-  for (const [at, { event, filters }] of request.steps.entries()) {
-    if (only && !only.includes(at)) continue;
+  for (const { at, event, filters } of steps) {
     const key = JSON.stringify(filters);
     const group = groups.get(key) ?? { filters, bits: new Map<string, number>() };
     groups.set(key, group);

@@ -1,7 +1,6 @@
 import type { Merges } from '../../../audiences/people-sql.ts';
 import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import type { Counted } from './counted.ts';
-import type { DaySlice } from './day-slices.ts';
 
 /** The counted paths of a funnel in order of whose steps no two match one event. */
 export interface OrderedRules {
@@ -38,15 +37,11 @@ export interface Ranking {
 export interface ManyEvents {
   /** Range of the report, ms. */
   rangeMs: number;
-  /** The days from which threads read apart, epoch milliseconds; the ends have more, or fewer. */
-  times: { from: number; to: number };
-  /** Some of these days have more events than others. */
-  isUneven: boolean;
   /**
-   * The statement that reads the events of some days: `person` and `key`, UInt64;
-   * a key is less than 2^52.
+   * Statements that together read each event once, for so many threads: SLICES_PER_THREAD at most
+   * for each. Their columns are `person` and `key`, UInt64; a key is less than 2^52.
    */
-  compile: (merges: Merges, days: DaySlice) => CompiledQuery;
+  statements: (merges: Merges, threads: number) => CompiledQuery[];
   counting: Counting;
   rankings: (counted: Pick<Counted, 'counts'>) => Ranking[];
   /** @param values the values of each ranking */

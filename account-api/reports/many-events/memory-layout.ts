@@ -2,7 +2,7 @@ import { RANGES } from './order-statistics.ts';
 
 /** People are spread over this many partitions (wasm/partitions.as.ts). */
 export const PARTITIONS = 512;
-/** Slices of days that a thread reads at most. */
+/** Statements whose events a thread reads at most. */
 export const SLICES_PER_THREAD = 2;
 /** Rows that a thread hands to the loops at once; ClickHouse sends 65,505 in a block at most. */
 export const MAX_ROWS = 2 ** 16;

@@ -2,12 +2,11 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import type { KillQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
 import { CLICKHOUSE_QUERY } from '../../../platform/clickhouse/rows.ts';
+import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { inStep } from '../../../platform/tracing/request-span.ts';
 import type { Merges } from '../../../audiences/people-sql.ts';
 import type { Counted } from './counted.ts';
-import { daySlices, type DaySlice } from './day-slices.ts';
 import type { ManyEvents } from './many-events.ts';
-import { SLICES_PER_THREAD } from './memory-layout.ts';
 import type { ReportThread } from './report-thread.ts';
 import type { Lease } from './report-threads.ts';
 
@@ -35,7 +34,7 @@ export interface EventsOfReport {
 }
 
 /**
- * The rows of a report from its events: each thread of the lease reads those of some days into
+ * The rows of a report from its events: each thread of the lease reads some of them into
  * partitions of people, then they count partition by partition. Releases the lease.
  */
 export async function readMany(report: EventsOfReport, lease: Lease): Promise<ReadMany> {
@@ -50,19 +49,18 @@ export async function readMany(report: EventsOfReport, lease: Lease): Promise<Re
 }
 
 /**
- * Reads the events, and answers how many: each thread takes the next slice when it has read one,
- * and all end when one fails. Undefined where the memory does not suffice.
+ * Reads the events, and answers how many: each thread takes the next statement when it has read
+ * one, and all end when one fails. Undefined where the memory does not suffice.
  */
 async function readEvents(report: EventsOfReport, { threads }: Lease): Promise<number | undefined> {
   const others = new AbortController();
   const signal = AbortSignal.any([report.signal, others.signal]);
-  const { times, isUneven } = report.many;
-  const slices = daySlices(times, threads.length * (isUneven ? SLICES_PER_THREAD : 1)).entries();
+  const statements = report.many.statements(report.merges, threads.length).entries();
   let rows = 0;
   const failures: unknown[] = [];
   const readSlices = async (thread: ReportThread): Promise<void> => {
-    for (const [slice, days] of slices) {
-      const read = await readSlice({ ...report, signal }, { thread, slice, days });
+    for (const [slice, compiled] of statements) {
+      const read = await readSlice({ ...report, signal }, { thread, slice, compiled });
       if (read === 'no memory') {
         others.abort(NO_MEMORY);
         return;
@@ -84,8 +82,8 @@ async function readEvents(report: EventsOfReport, { threads }: Lease): Promise<n
 }
 
 async function readSlice(
-  { accountId, many, merges, settings, kill, signal }: EventsOfReport,
-  { thread, slice, days }: { thread: ReportThread; slice: number; days: DaySlice },
+  { accountId, settings, kill, signal }: EventsOfReport,
+  { thread, slice, compiled }: { thread: ReportThread; slice: number; compiled: CompiledQuery },
 ): Promise<number | 'no memory'> {
   const queryId = randomUUID();
   const abort = () => {
@@ -96,7 +94,7 @@ async function readSlice(
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await thread.run('read', {
-      ...{ accountId, compiled: many.compile(merges, days), queryId, slice },
+      ...{ accountId, compiled, queryId, slice },
       settings: { ...settings, max_execution_time: MAX_SECONDS },
     });
   } finally {

@@ -49,17 +49,17 @@ export function isSameEvent(request: RetentionRequest): boolean {
 }
 
 interface EventRowsOptions {
+  /** Conditions on an event beside those of the report. */
   conditions?: readonly string[];
   key?: (parts: KeyParts) => string;
+  /** Without it both, with the columns `is_start` and `is_return`. */
+  only?: 'starts' | 'returns' | undefined;
 }
 
-/**
- * SELECT of starts and returns: `person`, `is_start`, `is_return`, `key`, and what ties need.
- * `conditions` on an event are beside those of the report.
- */
+/** SELECT of starts and returns: `person`, `key`, and what ties need. */
 export function eventRows(
   context: RetentionSqlContext,
-  { conditions = [], key = arrayKey }: EventRowsOptions = {},
+  { conditions = [], key = arrayKey, only }: EventRowsOptions = {},
 ): string {
   const { request, accountId, merges, params, periods } = context;
   const { source, person } = peopleSql({ merges, accountId, params });
@@ -73,14 +73,28 @@ export function eventRows(
   const since = `timestamp >= ${params.instant(begin)}`;
   // in first_time mode the first start event may be before the range of the report
   const isWithin = request.mode === 'recurring' ? ` AND ${since}` : '';
+  const asStart = `${selector(request.start)} AND timestamp < ${params.instant(cohortsEnd)}${isWithin}`;
+  const asReturn = `${selector(request.return)} AND ${since}`;
+  const kinds = {
+    starts: { columns: [], flags: '1', where: [beforeSql(cohortsEnd, params), asStart] },
+    returns: { columns: [], flags: '2', where: [sinceSql(begin, params), asReturn] },
+    both: {
+      columns: [`${asStart} AS is_start`, `${asReturn} AS is_return`],
+      flags: 'toUInt64(is_return) * 2 + toUInt64(is_start)',
+      where: [
+        `event IN ${params.bind('Array(String)', [...new Set([request.start.event, request.return.event])])}`,
+        '(is_start OR is_return)',
+      ],
+    },
+  };
+  const kind = kinds[only ?? 'both'];
   const columns = [
     `${person} AS person`,
-    `${selector(request.start)} AND timestamp < ${params.instant(cohortsEnd)}${isWithin} AS is_start`,
-    `${selector(request.return)} AND ${since} AS is_return`,
+    ...kind.columns,
     `${key({
       time: EVENT_TIME,
       period: periodPositionSql(EVENT_TIME, bounds, params),
-      flags: 'toUInt64(is_return) * 2 + toUInt64(is_start)',
+      flags: kind.flags,
     })} AS key`,
     ...(hasEventValue(request) ? [`${eventValueSql(request, params)} AS value`] : []),
     ...(needsTieBreakers(request) ? [TIE_BREAKERS] : []),
@@ -88,13 +102,12 @@ export function eventRows(
   const where = [
     `account_id = ${params.whole(accountId)}`,
     KEPT_EVENTS,
-    `event IN ${params.bind('Array(String)', [...new Set([request.start.event, request.return.event])])}`,
     beforeSql(end, params),
     ...(request.mode === 'recurring' ? [sinceSql(begin, params)] : []),
     ...(request.includeBots ? [] : ['NOT is_bot']),
     ...(request.filters.length > 0 ? [filtersSql(request.filters, filterContext)] : []),
     ...conditions,
-    '(is_start OR is_return)',
+    ...kind.where,
   ];
   return `SELECT ${columns.join(', ')} FROM ${source} WHERE ${where.join(' AND ')}`;
 }

@@ -117,7 +117,7 @@ async function bySql(account: number, one: Case): Promise<unknown> {
   const statement = answerOf(request, data);
   const many = retentionOfMany(request, account);
   if (!many) return statement;
-  const rows = await countStored(client, { many, merges, slices: 3 });
+  const rows = await countStored(client, { many, merges });
   const threads = answerOf(request, rows as RetentionRow[]);
   return isDeepStrictEqual(statement, threads) ? statement : { statement, threads };
 }

@@ -1,10 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
+import { filtersSql } from '../../../../audiences/conditions/condition-sql.ts';
+import type { Filter } from '../../../../audiences/conditions/condition.ts';
 import type { Merges } from '../../../../audiences/people-sql.ts';
-import { SqlParams } from '../../../../platform/clickhouse/sql.ts';
-import { sliceSql } from '../../many-events/day-slices.ts';
+import { SqlParams, type CompiledQuery } from '../../../../platform/clickhouse/sql.ts';
+import { daySlices, sliceSql, type DaySlice } from '../../many-events/day-slices.ts';
 import type { ManyEvents } from '../../many-events/many-events.ts';
 import { stepsOverlap } from '../../overlap.ts';
 import type { FunnelRow } from '../answer.ts';
-import { columnList, firstInstant, funnelRows, GAP_SHIFT } from '../event-arrays.ts';
+import {
+  columnList,
+  firstInstant,
+  funnelRows,
+  GAP_SHIFT,
+  stepsOf,
+  type StepAt,
+} from '../event-arrays.ts';
 import { quantilePlace } from '../quantile.ts';
 import type { FunnelRequest } from '../request.ts';
 
@@ -18,25 +28,29 @@ export function funnelOfMany(request: FunnelRequest, accountId: number): ManyEve
   const { order, exclude, breakdown, steps, range, windowMs } = request;
   const isPlain = order === 'ordered' && exclude.length === 0 && breakdown === undefined;
   if (!isPlain || stepsOverlap(steps)) return undefined;
+  const times = { from: firstInstant(request), to: range.to + windowMs };
+  const compile = (merges: Merges, days: DaySlice): CompiledQuery => {
+    const params = new SqlParams();
+    const read = ({ steps: selected, filters }: Reading): string => {
+      const rows = funnelRows({ request, accountId, merges, params, steps: selected });
+      const names = [...new Set(selected.map(({ event }) => event))];
+      const where = [
+        ...[...rows.where, ...sliceSql(days, params)],
+        ...[`event IN ${params.bind('Array(String)', names)}`, 'mask != 0'],
+      ];
+      const first =
+        filters.length === 0
+          ? ''
+          : ` PREWHERE ${filtersSql(filters, { params, accountId, person: rows.person })}`;
+      const events = `SELECT ${columnList(rows)} FROM ${rows.source}${first} WHERE ${where.join(' AND ')}`;
+      return `SELECT person, bitOr(bitShiftLeft(t, ${GAP_SHIFT}), mask) AS key FROM (${events})`;
+    };
+    const sql = readingsOf(request, merges).map(read).join(' UNION ALL ');
+    return { sql, params: params.values() };
+  };
   return {
     rangeMs: range.to - range.from,
-    times: { from: firstInstant(request), to: range.to + windowMs },
-    isUneven: false,
-    compile: (merges, days) => {
-      const params = new SqlParams();
-      const read = (only: readonly number[]): string => {
-        const rows = funnelRows({ request, accountId, merges, params, only });
-        const names = [...new Set(only.map((at) => steps[at]?.event ?? ''))];
-        const where = [
-          ...[...rows.where, ...sliceSql(days, params)],
-          ...[`event IN ${params.bind('Array(String)', names)}`, 'mask != 0'],
-        ];
-        const events = `SELECT ${columnList(rows)} FROM ${rows.source} WHERE ${where.join(' AND ')}`;
-        return `SELECT person, bitOr(bitShiftLeft(t, ${GAP_SHIFT}), mask) AS key FROM (${events})`;
-      };
-      const sql = readTogether(request, merges).map(read).join(' UNION ALL ');
-      return { sql, params: params.values() };
-    },
+    statements: (merges, threads) => daySlices(times, threads).map((days) => compile(merges, days)),
     counting: { kind: 'ordered', rules: { steps: steps.length, windowMs } },
     rankings: ({ counts }) =>
       depthsOf(counts).flatMap((people, at) =>
@@ -46,17 +60,30 @@ export function funnelOfMany(request: FunnelRequest, accountId: number): ManyEve
   };
 }
 
+/** Steps that are read together, and filters that are tested before all else. */
+interface Reading {
+  steps: readonly StepAt[];
+  filters: readonly Filter[];
+}
+
 /**
  * Steps without filters are read apart from the others, whose properties are most of what is read;
- * not where each would join the aliases.
+ * not where each would join the aliases. Filters that all of the others have are tested first, and
+ * all else is computed of what they leave.
  */
-function readTogether({ steps }: FunnelRequest, merges: Merges): number[][] {
-  const all = [...steps.keys()];
-  if (merges !== 'none') return [all];
-  const isFiltered = (at: number): boolean => (steps[at]?.filters.length ?? 0) > 0;
-  return [all.filter((at) => !isFiltered(at)), all.filter(isFiltered)].filter(
-    (positions) => positions.length > 0,
-  );
+function readingsOf(request: FunnelRequest, merges: Merges): Reading[] {
+  const steps = stepsOf(request);
+  if (merges !== 'none') return [{ steps, filters: [] }];
+  const plain = steps.filter(({ filters }) => filters.length === 0);
+  const filtered = steps.filter(({ filters }) => filters.length > 0);
+  const { filters = [] } = filtered[0] ?? {};
+  const isShared = filtered.every((step) => isDeepStrictEqual(step.filters, filters));
+  return [
+    { steps: plain, filters: [] },
+    isShared
+      ? { steps: filtered.map((step) => ({ ...step, filters: [] })), filters }
+      : { steps: filtered, filters: [] },
+  ].filter((reading) => reading.steps.length > 0);
 }
 
 /** People who got as far as each step, from those of each depth. */

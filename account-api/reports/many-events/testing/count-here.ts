@@ -1,7 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { Merges } from '../../../../audiences/people-sql.ts';
 import { planningOf } from '../../planning.ts';
-import { daySlices } from '../day-slices.ts';
 import { NativeColumns } from '../native-columns.ts';
 import { countersOf, sharesOf, smallMemory, summedCounts } from './count-shared.ts';
 import type { ManyEvents } from '../many-events.ts';
@@ -27,13 +26,13 @@ export function countHere(many: ManyEvents, results: readonly (readonly Buffer[]
   return many.rows({ counts }, values);
 }
 
-/** As countHere(), of what ClickHouse answers for so many slices. */
+/** As countHere(), of what ClickHouse answers for so many threads. */
 export async function countStored(
   client: ClickHouseClient,
-  { many, merges, slices = 2 }: { many: ManyEvents; merges: Merges; slices?: number },
+  { many, merges, threads = 2 }: { many: ManyEvents; merges: Merges; threads?: number },
 ): Promise<unknown[]> {
-  const results = daySlices(many.times, slices).map(async (days): Promise<Buffer[]> => {
-    const { sql, params } = many.compile(merges, days);
+  const statements = many.statements(merges, threads);
+  const results = statements.map(async ({ sql, params }): Promise<Buffer[]> => {
     const { stream } = await client.exec({
       query: `${sql} FORMAT Native`,
       query_params: params,

@@ -1,5 +1,7 @@
-import { SqlParams } from '../../../../platform/clickhouse/sql.ts';
-import { sliceSql } from '../../many-events/day-slices.ts';
+import type { Merges } from '../../../../audiences/people-sql.ts';
+import { SqlParams, type CompiledQuery } from '../../../../platform/clickhouse/sql.ts';
+import { daySlices, sliceSql, type DaySlice } from '../../many-events/day-slices.ts';
+import { SLICES_PER_THREAD } from '../../many-events/memory-layout.ts';
 import type { ManyEvents } from '../../many-events/many-events.ts';
 import { isPlainFirstTime } from '../first-time-sql.ts';
 import { eventRows, isSameEvent, type KeyParts } from '../members-sql.ts';
@@ -23,21 +25,32 @@ export function retentionOfMany(
   const periods = periodsOf(request);
   const cohorts = periods.labels.length;
   const begin = Math.max(0, periods.starts[0] ?? 0);
+  const end = periods.starts.at(-1) ?? begin;
+  const cohortsEnd = Math.max(0, periods.starts[cohorts] ?? end);
+  const compile = (merges: Merges, { days, only }: Reading): CompiledQuery => {
+    const params = new SqlParams();
+    const context = { request, accountId, merges, params, periods };
+    // an earlier start has the period 0, and its time does not matter
+    const key = ({ time, period, flags }: KeyParts) =>
+      `bitOr(bitOr(bitShiftLeft(toUInt64(greatest(${time} - ${params.whole(begin)} + 1, 0)), ${KEY_TIME_SHIFT}), bitShiftLeft(toUInt64(${period}), ${KEY_PERIOD_SHIFT})), ${flags})`;
+    const rows = eventRows(context, { conditions: sliceSql(days, params), key, only });
+    return { sql: `SELECT person, key FROM (${rows})`, params: params.values() };
+  };
+  /** Starts of all time are in the first slice. */
+  const readings = (threads: number): Reading[] => {
+    const slices = (only: Reading['only'], to: number, most: number): Reading[] =>
+      daySlices({ from: begin, to }, most).map((days) => ({ days, only }));
+    // what is both, or may be, is read at once: some days have more of it than others
+    if (request.start.event === request.return.event)
+      return slices(undefined, end, SLICES_PER_THREAD * threads);
+    return [
+      ...slices('starts', cohortsEnd, Math.ceil(threads / 2)),
+      ...slices('returns', end, threads),
+    ];
+  };
   return {
     rangeMs: request.range.to - request.range.from,
-    times: { from: begin, to: periods.starts.at(-1) ?? begin },
-    // starts of all time are among the first, and returns alone among the last
-    isUneven: true,
-    compile: (merges, days) => {
-      const params = new SqlParams();
-      const context = { request, accountId, merges, params, periods };
-      // an earlier start has the period 0, and its time does not matter
-      const key = ({ time, period, flags }: KeyParts) =>
-        `bitOr(bitOr(bitShiftLeft(toUInt64(greatest(${time} - ${params.whole(begin)} + 1, 0)), ${KEY_TIME_SHIFT}), bitShiftLeft(toUInt64(${period}), ${KEY_PERIOD_SHIFT})), ${flags})`;
-      const rows = eventRows(context, { conditions: sliceSql(days, params), key });
-      const sql = `SELECT person, key FROM (${rows})`;
-      return { sql, params: params.values() };
-    },
+    statements: (merges, threads) => readings(threads).map((reading) => compile(merges, reading)),
     counting: {
       kind: 'first-time',
       rules: { cohorts, periods: request.periods, isSameEvent: isSameEvent(request) },
@@ -45,6 +58,15 @@ export function retentionOfMany(
     rankings: () => [],
     rows: ({ counts }) => rowsOf(counts, { cohorts, periods: request.periods }),
   };
+}
+
+/**
+ * Events that one statement reads. Starts are read apart from returns: none has to be tested for
+ * being the other, and those after the last cohort, or before the first one, are not read.
+ */
+interface Reading {
+  days: DaySlice;
+  only: 'starts' | 'returns' | undefined;
 }
 
 /** Cohorts that have members, in order. */
