@@ -39,7 +39,7 @@ export const querySettings = defineSettings({
   }),
   REPORT_EVENTS_MEMORY: setting.bytes({
     default: 2 ** 30,
-    doc: 'Memory for the events that these threads count, 16 bytes each: at most 2.5 GiB, a quarter of the machine, and 40 % of the limit of a container. Counting takes up to half as much besides. A report with more events runs in ClickHouse alone, as all do below 16 MiB. It is given back five minutes after the last report.',
+    doc: 'Memory for the events that these threads count, 16 bytes each: at most 2.5 GiB, a quarter of the machine, and 40 % of the limit of a container. Counting needs up to half as much in addition. A report with more events runs in ClickHouse alone, as all do below 16 MiB. It is given back five minutes after the last report.',
   }),
   MAX_REQUESTS_PER_ACCOUNT: setting.integer({
     default: 32,

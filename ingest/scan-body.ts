@@ -49,14 +49,17 @@ function scanSingle(body: Buffer): ScannedBody | undefined {
   const end = eventEnd(body, skipSpace(body, 0));
   if (end === NONE || skipSpace(body, end) !== body.length) return undefined;
   const event = fieldsOf(body, body.toString('latin1', 0, end));
-  return (
-    event && {
-      events: [event],
-      sentAt: undefined,
-      context: undefined,
-      slices: { items: [], context: undefined, sentAt: undefined },
-    }
-  );
+  return event && bodyOf(event);
+}
+
+/** A body that is one event. */
+export function bodyOf(event: ScannedEvent): ScannedBody {
+  return {
+    events: [event],
+    sentAt: undefined,
+    context: undefined,
+    slices: { items: [], context: undefined, sentAt: undefined },
+  };
 }
 
 function scanBatch(body: Buffer): ScannedBody | undefined {

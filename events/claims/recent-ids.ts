@@ -1,7 +1,18 @@
 import { ID_WORDS, type ClaimWords } from './claim-words.ts';
+import {
+  bytesOf,
+  copySlots,
+  emptySlots,
+  longestSearch,
+  SLOT_BYTES,
+  slotKeys,
+  slotOf,
+  timeAt,
+  writeSlot,
+  type IdSlots,
+  type SlotKeys,
+} from './id-slots.ts';
 
-/** Words of a slot: the id, and one more than its receive time since the origin, ms; 0: empty. */
-const SLOT_WORDS = ID_WORDS + 1;
 const FIRST_SLOTS = 16;
 /** Of an account, beside its slots. */
 const ACCOUNT_BYTES = 256;
@@ -14,25 +25,12 @@ const MAX_WINDOW_MS = 2 ** 32 - 2;
 
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded */
 
-/** Ids that were added one after the other: a hash table with linear probing. */
-interface Generation {
+/** Ids that were added one after the other. */
+interface Generation extends IdSlots {
   /** Unix ms. */
   readonly origin: number;
-  /** An unsigned number above 2^31 would be a number of 64 bits for V8. */
-  words: Int32Array;
-  /**
-   * A byte for each slot, 0 when it is empty. A search for an id that is not there reads these
-   * alone: the processor has them in a cache, and the words in memory.
-   */
-  tags: Uint8Array;
   ids: number;
 }
-
-/**
- * Odd random multipliers of two words of an id. Clients choose message ids, and their hash has no
- * key: without secret multipliers chosen ids would lie side by side and make searches long.
- */
-export type SlotKeys = readonly [number, number];
 
 interface AccountIds {
   young: Generation;
@@ -69,10 +67,10 @@ export class RecentIds {
    * @param keys random numbers below 2^32
    */
   constructor({ maxBytes, windowMs, keys }: RecentIdsOptions) {
-    this.#keys = [keys[0] | 1, keys[1] | 1];
+    this.#keys = slotKeys(keys);
     this.#maxBytes = maxBytes;
     this.#windowMs = Math.min(windowMs, MAX_WINDOW_MS);
-    const most = Math.max(FIRST_SLOTS, maxBytes / GENERATION_SHARE / (4 * SLOT_WORDS));
+    const most = Math.max(FIRST_SLOTS, maxBytes / GENERATION_SHARE / SLOT_BYTES);
     this.#maxSlots = 2 ** Math.floor(Math.log2(most));
   }
 
@@ -156,12 +154,12 @@ export class RecentIds {
   }
 
   #timeOf(generation: Generation, words: Int32Array, from: number, at: number): number | undefined {
-    const slot = search(generation, words, from, this.#keys);
+    const slot = slotOf(generation, words, from, this.#keys);
     return generation.tags[slot] === 0 ? undefined : this.#timeAt(generation, slot, at);
   }
 
-  #timeAt({ words, origin }: Generation, slot: number, at: number): number | undefined {
-    const time = origin + (words[slot * SLOT_WORDS + ID_WORDS]! >>> 0) - 1;
+  #timeAt(generation: Generation, slot: number, at: number): number | undefined {
+    const time = generation.origin + timeAt(generation, slot) - 1;
     return Math.abs(at - time) < this.#windowMs ? time : undefined;
   }
 
@@ -170,10 +168,10 @@ export class RecentIds {
    * no row.
    */
   #insert(generation: Generation, ids: Int32Array, from: number, at: number): void {
-    const slot = search(generation, ids, from, this.#keys);
+    const slot = slotOf(generation, ids, from, this.#keys);
     if (generation.tags[slot] === 0) generation.ids++;
     else if (this.#timeAt(generation, slot, at) !== undefined) return;
-    write(generation, slot, ids, from, at - generation.origin + 1);
+    writeSlot(generation, slot, ids, from, at - generation.origin + 1);
   }
 
   #generation(origin: number, slots: number): Generation {
@@ -197,12 +195,7 @@ export class RecentIds {
     const before = { ...generation };
     Object.assign(generation, emptySlots(slots));
     this.#bytes += bytesOf(generation) - bytesOf(before);
-    for (let slot = 0; slot < slotsOf(before); slot++) {
-      if (before.tags[slot] === 0) continue;
-      const from = slot * SLOT_WORDS;
-      const found = search(generation, before.words, from, this.#keys);
-      write(generation, found, before.words, from, before.words[from + ID_WORDS]!);
-    }
+    copySlots(before, generation, this.#keys);
   }
 
   /** @param adding the account that gets an id now */
@@ -232,78 +225,12 @@ export class RecentIds {
   }
 }
 
-function emptySlots(slots: number): Pick<Generation, 'words' | 'tags'> {
-  return { words: new Int32Array(slots * SLOT_WORDS), tags: new Uint8Array(slots) };
-}
-
 function slotsOf({ tags }: Generation): number {
   return tags.length;
-}
-
-function bytesOf({ words, tags }: Generation): number {
-  return words.byteLength + tags.byteLength;
 }
 
 /** A table with a quarter of its slots empty ends every search soon. */
 function isFull(generation: Generation): boolean {
   return generation.ids * 4 >= slotsOf(generation) * 3;
-}
-
-/** `time`: one more than the receive time since the origin. */
-function write(
-  { words, tags }: Generation,
-  slot: number,
-  ids: Int32Array,
-  from: number,
-  time: number,
-): void {
-  const at = slot * SLOT_WORDS;
-  tags[slot] = tagOf(ids[from + 2]!);
-  words[at] = ids[from]!;
-  words[at + 1] = ids[from + 1]!;
-  words[at + 2] = ids[from + 2]!;
-  words[at + ID_WORDS] = time;
-}
-
-/** Of the third word, because the place of a search follows from the other two. */
-const tagOf = (third: number): number => third & 0xff || 1;
-
-/** Where the search of an id begins: the high bits, which depend on all bits of both words. */
-function homeOf(slots: number, first: number, second: number, keys: SlotKeys): number {
-  const hash = Math.imul(first, keys[0]) + Math.imul(second, keys[1]);
-  return hash >>> (Math.clz32(slots) + 1);
-}
-
-/** The slot of the id whose words begin at `from`, or the empty one where it belongs. */
-function search(
-  { words, tags }: Generation,
-  ids: Int32Array,
-  from: number,
-  keys: SlotKeys,
-): number {
-  const mask = tags.length - 1;
-  const [first, second, third] = [ids[from]!, ids[from + 1]!, ids[from + 2]!];
-  const tag = tagOf(third);
-  let slot = homeOf(tags.length, first, second, keys);
-  for (let found = tags[slot]!; found !== 0; found = tags[slot]!) {
-    if (found === tag) {
-      const at = slot * SLOT_WORDS;
-      if (words[at] === first && words[at + 1] === second && words[at + 2] === third) break;
-    }
-    slot = (slot + 1) & mask;
-  }
-  return slot;
-}
-
-function longestSearch({ words, tags }: Generation, keys: SlotKeys): number {
-  const slots = tags.length;
-  let longest = 0;
-  for (let slot = 0; slot < slots; slot++) {
-    if (tags[slot] === 0) continue;
-    const at = slot * SLOT_WORDS;
-    const home = homeOf(slots, words[at]!, words[at + 1]!, keys);
-    longest = Math.max(longest, ((slot - home) & (slots - 1)) + 1);
-  }
-  return longest;
 }
 /* eslint-enable @typescript-eslint/no-non-null-assertion */

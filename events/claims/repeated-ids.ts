@@ -1,5 +1,5 @@
 import { ID_WORDS, type ClaimWords } from './claim-words.ts';
-import type { SlotKeys } from './recent-ids.ts';
+import { homeOf, slotKeys, type SlotKeys } from './id-slots.ts';
 
 /** Of the table that is used again: more than twice the ids of the largest request of an SDK. */
 const SLOTS = 1024;
@@ -19,11 +19,11 @@ export class RepeatedIds {
   #last: number;
 
   /**
-   * @param keys random numbers below 2^32 (recent-ids.ts)
+   * @param keys random numbers below 2^32 (id-slots.ts)
    * @param last the highest entry so far; for tests
    */
   constructor(keys: SlotKeys, last = 0) {
-    this.#keys = [keys[0] | 1, keys[1] | 1];
+    this.#keys = slotKeys(keys);
     this.#last = last;
   }
 
@@ -53,11 +53,10 @@ function findRepeats(
   keys: SlotKeys,
 ): readonly number[] {
   const mask = table.length - 1;
-  const shift = Math.clz32(mask);
   let repeats: number[] | undefined;
   for (let position = 0, at = start; position < count; position++, at += ID_WORDS) {
     const [first, second, third] = [words[at]!, words[at + 1]!, words[at + 2]!];
-    let slot = (Math.imul(first, keys[0]) + Math.imul(second, keys[1])) >>> shift;
+    let slot = homeOf(table.length, first, second, keys);
     let isRepeat = false;
     for (let found = table[slot]!; found > before; found = table[slot]!) {
       const other = start + (found - before - 1) * ID_WORDS;

@@ -2,9 +2,9 @@
  * The scan of a body (../scan-body.ts) in AssemblyScript, 16 bytes at a time: about a third of the
  * CPU. `node deploy/generate/wasm.ts` compiles it.
  *
- * Bytes come from clients, so nothing here depends on their being JSON. Every loop ends at the
- * zeros behind the body at the latest, because each goes on only over bytes that are not zero;
- * depth is bounded; and what is found is written for MAX_EVENTS events at most.
+ * Bytes come from clients, so nothing here depends on their being JSON. No loop passes a zero, so
+ * each ends at those behind the body at the latest; depth is bounded; and what is found is written
+ * for MAX_EVENTS events at most.
  */
 import { keyEnd, NONE, skipSpace } from './bytes.as';
 import { beginBody, eventCount, itemsEnd, singleEnd, writePlace } from './events.as';

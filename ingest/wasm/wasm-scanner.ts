@@ -1,6 +1,6 @@
 import { jsonObject, type JsonObject } from '../../events/json.ts';
 import { parseRfc3339 } from '../../events/rfc3339.ts';
-import { parseSlice, scanBody, type ScannedBody, type ScannedEvent } from '../scan-body.ts';
+import { bodyOf, parseSlice, scanBody, type ScannedBody, type ScannedEvent } from '../scan-body.ts';
 import type { BatchSlices, Slice } from '../slice-items.ts';
 import {
   ANONYMOUS_ID,
@@ -63,14 +63,7 @@ export class WasmScanner {
   #single(body: Buffer): ScannedBody | undefined {
     if (this.#exports.scanSingle(body.length) === 0) return undefined;
     const event = this.#event(body, body.toString('latin1'), HEADER, undefined);
-    return (
-      event && {
-        events: [event],
-        sentAt: undefined,
-        context: undefined,
-        slices: { items: [], context: undefined, sentAt: undefined },
-      }
-    );
+    return event && bodyOf(event);
   }
 
   #batch(body: Buffer): ScannedBody | undefined {

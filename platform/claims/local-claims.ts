@@ -1,5 +1,6 @@
 import { claimIdAt, claimIdsOf, type ClaimWords } from '../../events/claims/claim-words.ts';
-import { RecentIds, type SlotKeys } from '../../events/claims/recent-ids.ts';
+import type { SlotKeys } from '../../events/claims/id-slots.ts';
+import { RecentIds } from '../../events/claims/recent-ids.ts';
 import { RepeatedIds } from '../../events/claims/repeated-ids.ts';
 import type { ClaimVerdict } from '../../events/claims/verdict.ts';
 import type { ClaimBatcher, ClaimedIds } from './claim-batcher.ts';

@@ -13,7 +13,7 @@ export interface EventsToRead {
   /** Limits of the query. */
   settings: ClickHouseSettings;
   queryId: string;
-  /** The number of its slice of days. */
+  /** The number of its slice. */
   slice: number;
 }
 

@@ -6,8 +6,8 @@ import { countersOf, sharesOf, smallMemory, summedCounts } from './count-shared.
 import type { ManyEvents } from '../many-events.ts';
 
 /**
- * The rows of a report from the results of its slices, each in pieces of any size: of two counters
- * each reads every other slice, and counts every other partition.
+ * The rows of a report from the results of its slices, each in pieces of any size. There are two
+ * counters: each reads every other slice, and counts every other partition.
  */
 export function countHere(many: ManyEvents, results: readonly (readonly Buffer[])[]): unknown[] {
   const counters = countersOf(smallMemory());
