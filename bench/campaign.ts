@@ -24,6 +24,7 @@ import { percentile, postAtRate, type PostResult } from './load-client.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { SendingAccount } from './messages/sending-account.ts';
 import { pidsByName } from './server-process.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -35,9 +36,12 @@ const { values } = parseLine({
     rest: { type: 'string', default: '0' },
   },
 });
-const [people, rate, limit, rest] = [values.people, values.rate, values.seconds, values.rest].map(
-  Number,
-) as [number, number, number, number];
+const [people, rate, limit, rest] = [
+  numberOf(values, 'people'),
+  numberOf(values, 'rate'),
+  numberOf(values, 'seconds'),
+  numberOf(values, 'rest'),
+];
 /** Time of each measurement of latencies, ms: many of them make the campaign's. */
 const ROUND_MS = 15_000;
 /** After a command, until what it changes is over, ms (a pause holds within 5 s). */

@@ -8,6 +8,7 @@ import { toClaimTime } from '../events/claims/claim-time.ts';
 import { PACKED_ID_BYTES, PACK_LIMIT, PART_HEADER_BYTES } from '../platform/claims/packs.ts';
 import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
+import { numberOf } from './numbers.ts';
 
 /**
  * node bench/claims-memory.ts [--ids 10000000] [--window 48] [--direct]
@@ -26,8 +27,8 @@ const { values } = parseLine({
     direct: { type: 'boolean' },
   },
 });
-const total = Number(values.ids);
-const dedupeTtl = Number(values.window) * 3_600_000;
+const total = numberOf(values, 'ids');
+const dedupeTtl = numberOf(values, 'window') * 3_600_000;
 
 /** As many as a window has parts. */
 const STEPS = 16;

@@ -7,6 +7,7 @@ import type { ClaimToResolve } from '../events/claims/resolution.ts';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
+import { numberOf } from './numbers.ts';
 
 /**
  * node bench/claims.ts [--events 1000000]
@@ -21,7 +22,7 @@ const { values } = parseLine({
     'pending-ttl': { type: 'string', default: '30000' },
   },
 });
-const events = Number(values.events);
+const events = numberOf(values, 'events');
 
 const DEDUPE_TTL = 48 * 3_600_000;
 const ROUND = 40_000;
@@ -42,7 +43,7 @@ const redis = new Redis(server.url);
 const batcher = new ClaimBatcher({
   redis,
   dedupeTtl: DEDUPE_TTL,
-  pendingTtl: Number(values['pending-ttl']),
+  pendingTtl: numberOf(values, 'pending-ttl'),
   onUnavailable: fail,
 });
 const store = new ClaimStore({ redis, dedupeTtl: DEDUPE_TTL, onWaiting: fail });

@@ -20,6 +20,7 @@ import { clickhouseProfiles, type ProfileStore } from '../projections/profiles/s
 import { fillProfiles, mergeOld, waitForMerges, writeDay } from './profiles/fill.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
+import { numberOf, numbersOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -33,9 +34,9 @@ const { values } = parseLine({
     database: { type: 'string' },
   },
 });
-const sizes = values.people.split(',').map(Number);
-const loads = values.loads.split(',').map(Number);
-const rounds = Number(values.rounds);
+const sizes = numbersOf(values, 'people');
+const loads = numbersOf(values, 'loads');
+const rounds = numberOf(values, 'rounds');
 const database = values.database ?? `bench_cold_${Date.now().toString(36)}`;
 const ready = benchStack();
 const settings = parseSettings(clickhouseSettings, {

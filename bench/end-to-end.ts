@@ -1,5 +1,6 @@
 import { createClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
+import { parseLine } from '../cli/arguments.ts';
 import { seedAccount } from './account.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { RawClient } from './http/raw-client.ts';
@@ -7,6 +8,7 @@ import { percentile, postAtRate } from './load-client.ts';
 import { FEW_ROWS } from '../platform/clickhouse/few-rows.ts';
 import { BatchTemplate } from './batch-template.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const BATCH = 50;
 const PEOPLE = 20_000;
@@ -136,8 +138,16 @@ function batches(run: string): (n: number) => Buffer {
   };
 }
 
+const { values } = parseLine({
+  args: process.argv.slice(2),
+  usage: 'bench end-to-end -- [--rate N] [--seconds N]',
+  options: {
+    rate: { type: 'string', default: '16000' },
+    seconds: { type: 'string', default: '120' },
+  },
+});
+const [rate, seconds] = [numberOf(values, 'rate'), numberOf(values, 'seconds')];
 const ready = benchStack();
-const [rate = 16_000, seconds = 120] = process.argv.slice(2).map(Number);
 const [load, probe] = [
   await seedAccount(ready.database_url, 'bench load'),
   await seedAccount(ready.database_url, 'bench probes'),

@@ -23,6 +23,7 @@ import { createTenant } from './fairness/tenant.ts';
 import { webhooksScenario } from './fairness/webhooks.ts';
 import { percentile } from './load-client.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -33,8 +34,8 @@ const { values } = parseLine({
     rounds: { type: 'string', default: '2' },
   },
 });
-const durationMs = Number(values.seconds) * 1000;
-const rounds = Number(values.rounds);
+const durationMs = numberOf(values, 'seconds') * 1000;
+const rounds = numberOf(values, 'rounds');
 const EVENTS = 20_000;
 const BATCH = 500;
 

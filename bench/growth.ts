@@ -27,6 +27,7 @@ import { cpuBetween, cpuByPart } from './growth/cpu-of-parts.ts';
 import { storeEvents, storePeople } from './growth/stored-data.ts';
 import { percentile, postAtRate } from './load-client.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -42,14 +43,14 @@ const { values } = parseLine({
   },
 });
 const [rate, seconds, rounds] = [
-  Number(values.rate),
-  Number(values.seconds),
-  Number(values.rounds),
+  numberOf(values, 'rate'),
+  numberOf(values, 'seconds'),
+  numberOf(values, 'rounds'),
 ];
 const [people, stored, times] = [
-  Number(values.people),
-  Number(values.events),
-  Number(values.times),
+  numberOf(values, 'people'),
+  numberOf(values, 'events'),
+  numberOf(values, 'times'),
 ];
 const ACCOUNTS = 10;
 const BATCH = 50;

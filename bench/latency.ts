@@ -3,6 +3,7 @@ import { parseLine } from '../cli/arguments.ts';
 import { seedAccount } from './account.ts';
 import { percentile, postAtRate } from './load-client.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 /**
  * `node bench/latency.ts [--rate 2000] [--seconds 60] [--connections 64]`: how long single events
@@ -25,7 +26,7 @@ const ready = benchStack();
 const run = randomUUID();
 const { writeKey } = await seedAccount(ready.database_url, `bench ${run}`);
 
-const [rate, seconds] = [Number(values.rate), Number(values.seconds)];
+const [rate, seconds] = [numberOf(values, 'rate'), numberOf(values, 'seconds')];
 const post = (name: string, duration: number) =>
   postAtRate({
     url: `${ready.ingest_url}/v1/track`,
@@ -38,7 +39,7 @@ const post = (name: string, duration: number) =>
         properties: { product_id: `sku-${n % 5000}`, price: n % 977, category: 'audio' },
         context: { library: { name: 'web', version: '2.1.0' }, locale: 'fa-IR' },
       }),
-    ...{ connections: Number(values.connections), rate, duration: duration * 1000 },
+    ...{ connections: numberOf(values, 'connections'), rate, duration: duration * 1000 },
   });
 
 await post('warm-up', WARM_UP_SECONDS);

@@ -22,6 +22,7 @@ import { clickhouse, eventually, ravand, readyStack } from '../test/support/stac
 import { bareHttp2Loop } from './messages/bare-http2-loop.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { SendingAccount } from './messages/sending-account.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -32,7 +33,7 @@ const { values } = parseLine({
     profile: { type: 'string', default: '' },
   },
 });
-const people = Number(values.people);
+const people = numberOf(values, 'people');
 const CONCURRENCY = 500;
 const MAIL_CONNECTIONS = 50;
 /** What is sent first is not measured: code is compiled while it runs for the first time. */

@@ -20,6 +20,7 @@ import { withKafkaAdmin } from '../platform/kafka/admin.ts';
 import { rawRecordCodec } from '../schemas/codec.ts';
 import { encodeRawBatch } from '../schemas/raw-batch.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
+import { numberOf, numbersOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -39,8 +40,8 @@ interface Measured {
 }
 
 const table = [];
-for (const items of values.items.split(',').map(Number)) {
-  const { normaliser, parse } = await measure(Number(values.events), items);
+for (const items of numbersOf(values, 'items')) {
+  const { normaliser, parse } = await measure(numberOf(values, 'events'), items);
   table.push(
     line(`normaliser, ${items} ${items === 1 ? 'event' : 'events'} per record`, normaliser),
   );
@@ -108,7 +109,7 @@ async function fill(
   const bodies: Buffer[] = [];
   const pending: Promise<number>[] = [];
   const now = Date.now();
-  const perBatch = Number(values.batch);
+  const perBatch = numberOf(values, 'batch');
   const open = Array.from({ length: PARTITIONS }, (): Buffer[] => []);
   const send = (partition: number) => {
     const records = open[partition]?.splice(0) ?? [];

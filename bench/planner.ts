@@ -19,13 +19,14 @@ import { createLog } from '../platform/log.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { ddlFolders } from '../projections/ddl-folders.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
   usage: 'bench planner -- [--people N]',
   options: { people: { type: 'string', default: '10000000' } },
 });
-const people = Number(values.people);
+const people = numberOf(values, 'people');
 const name = `bench_planner_${randomBytes(4).toString('hex')}`;
 const settings = parseSettings(
   { ...kafkaSettings, ...clickhouseSettings },

@@ -23,6 +23,7 @@ import { foldTask } from '../projections/profiles/task.ts';
 import { EventGenerator } from './profiles/event-generator.ts';
 import { cpuOf, pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -35,9 +36,9 @@ const { values } = parseLine({
   },
 });
 const [people, events, partitions] = [
-  Number(values.people),
-  Number(values.events),
-  Number(values.partitions),
+  numberOf(values, 'people'),
+  numberOf(values, 'events'),
+  numberOf(values, 'partitions'),
 ];
 const config = parseSettings(profilesSettings, { PROFILES_CACHE_BYTES: values.cache });
 const database = `bench_profiles_${randomBytes(4).toString('hex')}`;

@@ -19,6 +19,7 @@ import {
   type PushService,
 } from '../messaging/providers/testing/push-services.ts';
 import { bareHttp2Loop } from './messages/bare-http2-loop.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -28,7 +29,7 @@ const { values } = parseLine({
     concurrency: { type: 'string', default: '500' },
   },
 });
-const [count, concurrency] = [Number(values.messages), Number(values.concurrency)];
+const [count, concurrency] = [numberOf(values, 'messages'), numberOf(values, 'concurrency')];
 const receiver = fork(join(import.meta.dirname, 'push/receiver-process.ts'));
 const { port, cert } = await nextMessage<{ port: number; cert: string }>(receiver);
 setDefaultCACertificates([cert]);

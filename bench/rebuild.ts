@@ -18,6 +18,7 @@ import { seedAccount } from './account.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -29,9 +30,9 @@ const { values } = parseLine({
   },
 });
 const [events, people, items] = [
-  Number(values.events),
-  Number(values.people),
-  Number(values.items),
+  numberOf(values, 'events'),
+  numberOf(values, 'people'),
+  numberOf(values, 'items'),
 ];
 const ready = benchStack();
 const settings = parseSettings(

@@ -34,6 +34,7 @@ import { connectPostgres } from '../platform/postgres/pool.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
 import { orderRow, rowBatches } from './relays/row-batches.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -43,7 +44,7 @@ const { values } = parseLine({
     relays: { type: 'string', default: '4' },
   },
 });
-const [deliveries, relayCount] = [Number(values.deliveries), Number(values.relays)];
+const [deliveries, relayCount] = [numberOf(values, 'deliveries'), numberOf(values, 'relays')];
 const events = Math.ceil(deliveries / relayCount);
 const partition = 1_000_000 + (randomBytes(4).readUInt32LE() >> 2);
 

@@ -18,6 +18,7 @@ import { percentile } from './load-client.ts';
 import { clickhouseCpu } from './reports/clickhouse-cpu.ts';
 import { pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -29,9 +30,11 @@ const { values } = parseLine({
     only: { type: 'string', default: '' },
   },
 });
-const [events = 0, people = 0, times = 0] = [values.events, values.people, values.times].map(
-  Number,
-);
+const [events, people, times] = [
+  numberOf(values, 'events'),
+  numberOf(values, 'people'),
+  numberOf(values, 'times'),
+];
 const DAY = 86_400_000;
 const DAYS = 30;
 const BATCH = 100;

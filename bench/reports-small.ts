@@ -16,6 +16,7 @@ import { fill } from './reports/fill.ts';
 import { smallQuestions } from './reports/small-questions.ts';
 import { pidsOf } from './server-process.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -30,10 +31,15 @@ const { values } = parseLine({
 });
 const DAY_S = 86_400;
 const volume = {
-  ...{ events: Number(values.events), people: Number(values.people), days: 30, mergedOneIn: 10 },
+  ...{
+    events: numberOf(values, 'events'),
+    people: numberOf(values, 'people'),
+    days: 30,
+    mergedOneIn: 10,
+  },
   ...{ shape: 'even' as const, until: Math.floor(Date.now() / 1000 / DAY_S) * DAY_S },
 };
-const runs = Number(values.runs);
+const runs = numberOf(values, 'runs');
 
 const [pid = 0] = await pidsOf(['clickhouse']);
 const { clickhouse_url: url } = benchStack();

@@ -22,6 +22,7 @@ import { parseSettings } from '../platform/settings.ts';
 import { ACCOUNT, fill, type Volume } from './reports/fill.ts';
 import { questions, type Question } from './reports/questions.ts';
 import { benchStack } from './stack.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -40,16 +41,16 @@ const { values } = parseLine({
 const ready = benchStack();
 const volume: Volume = {
   ...{
-    events: Number(values.events),
-    people: Number(values.people),
-    days: Number(values.days),
+    events: numberOf(values, 'events'),
+    people: numberOf(values, 'people'),
+    days: numberOf(values, 'days'),
     mergedOneIn: 100,
     shape: values.shape === 'funnel' ? ('funnel' as const) : ('even' as const),
   },
   // The last midnight (UTC), so that a kept database gives the same answers for a day.
   until: Math.floor(Date.now() / 86_400_000) * 86_400,
 };
-const ROUNDS = Number(values.rounds);
+const ROUNDS = numberOf(values, 'rounds');
 /** The limits of the host (account-api/reports/run.ts), with a longer timeout. */
 const LIMITS = {
   max_execution_time: 600,

@@ -15,6 +15,7 @@ import { torture, type Calls } from '../test/integration/sdk/torture.ts';
 import { bundle, install } from './sdk-comparison/bundle.ts';
 import { CANDIDATES, type Candidate } from './sdk-comparison/candidates.ts';
 import { startRecorder, type Recorder } from './sdk-comparison/recorder.ts';
+import { numberOf } from './numbers.ts';
 
 /** A page is open so long after the last event arrived, ms, but not longer than LONGEST_MS. */
 const QUIET_MS = 15_000;
@@ -46,7 +47,7 @@ const { values } = parseLine({
   usage: 'bench sdk-comparison -- [--events N] [--only NAME]',
   options: { events: { type: 'string', default: '1000' }, only: { type: 'string' } },
 });
-const events = Number(values.events);
+const events = numberOf(values, 'events');
 const chosen = CANDIDATES.filter(({ name }) => values.only === undefined || name === values.only);
 await install(chosen);
 const row = (cells: readonly unknown[]) => console.log(`| ${cells.join(' | ')} |`);

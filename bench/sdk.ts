@@ -12,13 +12,14 @@ import { startRecordingHost } from '../test/integration/sdk/recording-host.ts';
 import { builtSdk } from '../test/integration/sdk/shop.ts';
 import { NODE_SDKS } from './sdk/node-calls.ts';
 import { measurePage, sendFromPage } from './sdk/page-calls.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
   usage: 'bench sdk -- [--calls N]',
   options: { calls: { type: 'string', default: '20000' } },
 });
-const calls = Number(values.calls);
+const calls = numberOf(values, 'calls');
 const receiver = fork(join(import.meta.dirname, 'sdk/receiver-process.ts'));
 const host = `http://127.0.0.1:${await nextMessage<number>(receiver)}`;
 

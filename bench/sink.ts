@@ -19,6 +19,7 @@ import { joinRowBatch } from '../schemas/row-batch.ts';
 import { NEWEST_ROW_VERSION } from '../schemas/row-versions.ts';
 import { sampleRow } from './sink/rows.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -28,7 +29,7 @@ const { values } = parseLine({
     run: { type: 'string', default: '500' },
   },
 });
-const [rows, run] = [Number(values.rows), Number(values.run)];
+const [rows, run] = [numberOf(values, 'rows'), numberOf(values, 'run')];
 const PARTITIONS = 4;
 const name = `bench_sink_${randomBytes(4).toString('hex')}`;
 const settings = parseSettings(

@@ -12,6 +12,7 @@ import { createTransport } from 'nodemailer';
 import { parseLine } from '../cli/arguments.ts';
 import { openProvider } from '../messaging/providers/registry.ts';
 import { messageTo, providerDeps } from '../messaging/providers/testing/provider-deps.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -21,7 +22,7 @@ const { values } = parseLine({
     concurrency: { type: 'string', default: '50' },
   },
 });
-const [count, concurrency] = [Number(values.mails), Number(values.concurrency)];
+const [count, concurrency] = [numberOf(values, 'mails'), numberOf(values, 'concurrency')];
 const server = fork(join(import.meta.dirname, 'smtp/null-server-process.ts'));
 const { port } = await nextMessage<{ port: number }>(server);
 const SENTENCE = 'سلام نرگس، سفارش شما فرستاده شد و تا پایان هفته می‌رسد. ';

@@ -18,6 +18,7 @@ import { ProcessUse } from './messages/process-use.ts';
 import { pidsByName } from './server-process.ts';
 import { RawClient } from './http/raw-client.ts';
 import { listenRaw } from './http/raw-receiver.ts';
+import { numberOf } from './numbers.ts';
 
 const { values } = parseLine({
   args: process.argv.slice(2),
@@ -28,7 +29,11 @@ const { values } = parseLine({
     accounts: { type: 'string', default: '1' },
   },
 });
-const [rate, seconds, accountCount] = [values.rate, values.seconds, values.accounts].map(Number);
+const [rate, seconds, accountCount] = [
+  numberOf(values, 'rate'),
+  numberOf(values, 'seconds'),
+  numberOf(values, 'accounts'),
+];
 const PEOPLE = 1000;
 /** The host compiles its code while it runs for the first time, and so does Kafka. */
 const WARM_UP_S = 30;
@@ -45,7 +50,7 @@ interface Sender {
 
 try {
   const senders: Sender[] = [];
-  for (let at = 0; at < (accountCount ?? 1); at++) senders.push(await makeSender(at));
+  for (let at = 0; at < accountCount; at++) senders.push(await makeSender(at));
   await load(senders, WARM_UP_S);
   const use = ProcessUse.watch(new Map([...(await pidsByName()), ['management host', host.pid]]));
   const before = await stageTimes();
@@ -53,7 +58,7 @@ try {
   const late = monitorEventLoopDelay({ resolution: 2 });
   late.enable();
   const ownBefore = process.cpuUsage();
-  const measured = await load(senders, seconds ?? 20);
+  const measured = await load(senders, seconds);
   late.disable();
   const used = use.read();
   const own = process.cpuUsage(ownBefore);
@@ -130,11 +135,11 @@ interface Measured {
 /** Sends at the rate for so long; resolves when all are answered. */
 async function load(senders: readonly Sender[], forSeconds: number): Promise<Measured> {
   const measured: Measured = { latencies: [], refused: 0, sent: 0 };
-  const count = (rate ?? 500) * forSeconds;
+  const count = rate * forSeconds;
   const began = performance.now();
   const open: Promise<void>[] = [];
   for (let at = 0; at < count; at++) {
-    const due = began + (at * 1000) / (rate ?? 500);
+    const due = began + (at * 1000) / rate;
     const early = due - performance.now();
     if (early > 1) await new Promise((resolve) => setTimeout(resolve, early));
     const sender = senders[at % senders.length];

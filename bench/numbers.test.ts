@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { numberOf, numbersOf } from './numbers.ts';
+
+it('options are numbers', () => {
+  expect(numberOf({ rate: '2000' }, 'rate')).toBe(2000);
+  expect(numberOf({ seconds: '0.5' }, 'seconds')).toBe(0.5);
+  expect(numbersOf({ items: '1,10,100' }, 'items')).toEqual([1, 10, 100]);
+});
+
+it.each(['', 'fast', '-1', 'Infinity', '1,000'])('%j is no number', (rate) => {
+  expect(() => numberOf({ rate }, 'rate')).toThrow(/^--rate .*: give a number/);
+});
+
+it('a list has no empty places', () => {
+  expect(() => numbersOf({ items: '1,' }, 'items')).toThrow('--items : give a number');
+});

@@ -1,0 +1,25 @@
+/**
+ * The number of an option. Throws where it is none, before anything was sent: NaN as a rate or a
+ * duration would be a load without a limit or an end.
+ */
+export function numberOf<Name extends string>(
+  values: Readonly<Record<Name, string>>,
+  name: Name,
+): number {
+  return parsed(name, values[name]);
+}
+
+/** Those of an option that has them with commas between. */
+export function numbersOf<Name extends string>(
+  values: Readonly<Record<Name, string>>,
+  name: Name,
+): number[] {
+  return values[name].split(',').map((text) => parsed(name, text));
+}
+
+function parsed(name: string, text: string): number {
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number) || number < 0)
+    throw new Error(`--${name} ${text}: give a number that is not negative, such as 1000`);
+  return number;
+}
