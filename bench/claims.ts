@@ -22,7 +22,7 @@ const { values } = parseLine({
     'pending-ttl': { type: 'string', default: '30000' },
   },
 });
-const events = numberOf(values, 'events');
+const [events, pendingTtl] = [numberOf(values, 'events'), numberOf(values, 'pending-ttl')];
 
 const DEDUPE_TTL = 48 * 3_600_000;
 const ROUND = 40_000;
@@ -43,7 +43,7 @@ const redis = new Redis(server.url);
 const batcher = new ClaimBatcher({
   redis,
   dedupeTtl: DEDUPE_TTL,
-  pendingTtl: numberOf(values, 'pending-ttl'),
+  pendingTtl,
   onUnavailable: fail,
 });
 const store = new ClaimStore({ redis, dedupeTtl: DEDUPE_TTL, onWaiting: fail });

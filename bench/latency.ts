@@ -19,6 +19,11 @@ const { values } = parseLine({
     connections: { type: 'string', default: '64' },
   },
 });
+const [rate, seconds, connections] = [
+  numberOf(values, 'rate'),
+  numberOf(values, 'seconds'),
+  numberOf(values, 'connections'),
+];
 const WARM_UP_SECONDS = 10;
 const PEOPLE = 20_000;
 
@@ -26,7 +31,6 @@ const ready = benchStack();
 const run = randomUUID();
 const { writeKey } = await seedAccount(ready.database_url, `bench ${run}`);
 
-const [rate, seconds] = [numberOf(values, 'rate'), numberOf(values, 'seconds')];
 const post = (name: string, duration: number) =>
   postAtRate({
     url: `${ready.ingest_url}/v1/track`,
@@ -39,7 +43,7 @@ const post = (name: string, duration: number) =>
         properties: { product_id: `sku-${n % 5000}`, price: n % 977, category: 'audio' },
         context: { library: { name: 'web', version: '2.1.0' }, locale: 'fa-IR' },
       }),
-    ...{ connections: numberOf(values, 'connections'), rate, duration: duration * 1000 },
+    ...{ connections, rate, duration: duration * 1000 },
   });
 
 await post('warm-up', WARM_UP_SECONDS);

@@ -99,7 +99,8 @@ async function runScript(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const child = spawn(process.execPath, ['--expose-gc', script, ...args], {
+  const runner = join(import.meta.dirname, 'bench-process.ts');
+  const child = spawn(process.execPath, ['--expose-gc', runner, script, ...args], {
     stdio: 'inherit',
     env,
   });

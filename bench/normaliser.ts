@@ -39,9 +39,10 @@ interface Measured {
   cpu: number;
 }
 
+const [events, perBatch] = [numberOf(values, 'events'), numberOf(values, 'batch')];
 const table = [];
 for (const items of numbersOf(values, 'items')) {
-  const { normaliser, parse } = await measure(numberOf(values, 'events'), items);
+  const { normaliser, parse } = await measure(events, items);
   table.push(
     line(`normaliser, ${items} ${items === 1 ? 'event' : 'events'} per record`, normaliser),
   );
@@ -109,7 +110,6 @@ async function fill(
   const bodies: Buffer[] = [];
   const pending: Promise<number>[] = [];
   const now = Date.now();
-  const perBatch = numberOf(values, 'batch');
   const open = Array.from({ length: PARTITIONS }, (): Buffer[] => []);
   const send = (partition: number) => {
     const records = open[partition]?.splice(0) ?? [];

@@ -1,6 +1,8 @@
+import { CommandError } from '../cli/command.ts';
+
 /**
- * The number of an option. Throws where it is none, before anything was sent: NaN as a rate or a
- * duration would be a load without a limit or an end.
+ * The number of an option. Throws a CommandError where it is none; read it before anything is sent:
+ * NaN as a rate or a duration is a load without a limit or an end.
  */
 export function numberOf<Name extends string>(
   values: Readonly<Record<Name, string>>,
@@ -20,6 +22,9 @@ export function numbersOf<Name extends string>(
 function parsed(name: string, text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number) || number < 0)
-    throw new Error(`--${name} ${text}: give a number that is not negative, such as 1000`);
+    throw new CommandError(
+      `--${name} ${text}: give a number that is not negative, such as 1000`,
+      2,
+    );
   return number;
 }
