@@ -1,10 +1,9 @@
-import { keptFrom } from '../../events/retention.ts';
 import { SeenKeys } from '../../pipeline/replay/seen-keys.ts';
 import { LAST_INDEX } from '../../schemas/log-position.ts';
 import { committedOffsets, topicEnds } from '../../platform/kafka/admin.ts';
-import { readRetentions, type Connections } from '../jobs/connections.ts';
+import type { Connections } from '../jobs/connections.ts';
 import type { GracefulStop } from '../graceful-stop.ts';
-import type { Job, OwnedJob } from '../jobs/job-ledger.ts';
+import type { OwnedJob } from '../jobs/job-ledger.ts';
 import { processedUpTo } from '../../platform/log/processed-up-to.ts';
 import { storedRows } from '../replay/stored-rows.ts';
 import type { EventsTarget } from '../../projections/events/rebuild.ts';
@@ -12,16 +11,13 @@ import type { IdentitiesTarget } from '../../projections/identities/rebuild.ts';
 import { readRows, type ReadRowsOptions } from './read-rows.ts';
 import { rowsFor, type RebuildRow } from './row-fields.ts';
 import { PROJECTION } from './projections.ts';
-import { rebuildQuality } from '../../projections/quality/rebuild.ts';
-import { rebuildMessages } from '../../projections/messages/rebuild.ts';
-import { readRange } from '../../platform/kafka/read-range.ts';
-import { readEpochs } from '../../platform/log/epochs.ts';
-import { ErasureView } from '../../platform/log/erasures.ts';
 import { readLayout } from '../../platform/log/layout.ts';
 import { generationsOf } from './by-generation.ts';
 import { createTarget } from './create-target.ts';
 import { dedupeStart } from './log-coverage.ts';
-import type { RebuildLine, RebuildSource } from './request.ts';
+import type { RebuildLine } from './request.ts';
+import { rebuildMessagesTable, rebuildQualityTable } from './own-topic.ts';
+import type { RebuildCounts, RebuildJob } from './rebuild-job.ts';
 import {
   RebuildImpossible,
   type OpenRange,
@@ -31,32 +27,6 @@ import {
 } from '../../projections/rebuild-target.ts';
 import { CommandError } from '../../cli/command.ts';
 import { TOPIC } from '../../schemas/topology.ts';
-
-export interface RebuildPlan {
-  projection: string;
-  source: RebuildSource;
-  /** Job whose swap is undone: its former table is brought up to date instead of a new one. */
-  undoes?: number;
-}
-
-export interface RebuildCounts {
-  records: number;
-  rows: number;
-  /** Shortest dedupe window without verdicts, ms; null: all of it fitted into memory. */
-  shortest_window: number | null;
-  swapped_at: string | null;
-  /** UUID of the rebuilt table, written before EXCHANGE TABLES: shows whether it happened. */
-  exchanging: string | null;
-  /** UUID of the table that was live before: `--undo` finds it under any name. */
-  former?: string | null;
-}
-
-export type RebuildJob = Job<
-  RebuildPlan,
-  Record<string, RebuildProgress>,
-  Record<string, OpenRange>,
-  RebuildCounts
->;
 
 export interface FillOptions {
   connections: Connections;
@@ -145,8 +115,7 @@ export class Fill {
     const { gracefulStop, line, job } = this.#options;
     if (job.plan.undoes !== undefined && FOLLOWS_BY_ITSELF.has(line.projection)) return true;
     if (PROJECTION[line.projection].isOfOwnTopic) {
-      const isOfMessages = line.projection === 'messages';
-      await gracefulStop.run(isOfMessages ? this.#rebuildMessages() : this.#rebuildQuality());
+      await gracefulStop.run(this.#rebuildOwnTopic());
       return true;
     }
     await this.#warmUpSeenKeys();
@@ -158,6 +127,19 @@ export class Fill {
       await this.#round(options, left);
     }
     return false;
+  }
+
+  async #rebuildOwnTopic(): Promise<void> {
+    const { connections, gracefulStop, line, owned, progress } = this.#options;
+    const added = ({ records, rows }: { records: number; rows: number }) => {
+      this.#counts.records += records;
+      this.#counts.rows += rows;
+      progress({ records: this.#counts.records, left: 0, rows: this.#counts.rows });
+    };
+    const rebuild = { connections, gracefulStop, table: this.#table, added };
+    if (line.projection !== 'messages') return rebuildQualityTable(rebuild);
+    await rebuildMessagesTable(rebuild, this.#progress);
+    await owned.update({ positions: this.positions, counts: this.counts });
   }
 
   /**
@@ -294,57 +276,6 @@ export class Fill {
         await owned.update({ positions: this.#stored, recorded: this.#open, counts: this.counts });
       },
     };
-  }
-
-  async #rebuildQuality(): Promise<void> {
-    const { connections, progress, gracefulStop } = this.#options;
-    await rebuildQuality({
-      ...connections,
-      client: connections.clickhouse,
-      table: this.#table,
-      retentions: await readRetentions(connections.database),
-      now: Date.now(),
-      signal: gracefulStop.readSignal,
-      progress: (records) => {
-        gracefulStop.progressed();
-        this.#counts.records += records;
-        progress({ records: this.#counts.records, left: 0, rows: this.#counts.records });
-      },
-    });
-  }
-
-  /** Reads from where an earlier pass stopped: a swap reads only what came since. */
-  async #rebuildMessages(): Promise<void> {
-    const { connections, progress, gracefulStop } = this.#options;
-    const { settings, admin, clickhouse: client, database, log } = connections;
-    const { topic, group } = PROJECTION.messages;
-    const retentions = await readRetentions(database);
-    const now = Date.now();
-    const committed = await committedOffsets(admin, group, topic);
-    const ranges = (await topicEnds(admin, topic)).map(({ partition, low }) => ({
-      partition,
-      from: Math.max(low, this.#progress.get(partition)?.next ?? 0),
-      to: committed.get(partition) ?? low,
-    }));
-    const withoutErased = (await ErasureView.read(database, 'recorded')).reader(topic);
-    const reading = { settings, clientId: 'ravand-rebuild', signal: gracefulStop.readSignal };
-    await rebuildMessages({
-      ...{ client, cluster: settings.CLICKHOUSE_CLUSTER, table: this.#table, log, ranges },
-      epochs: await readEpochs(database, topic),
-      keptFrom: (accountId) => keptFrom(retentions, accountId, now),
-      async *read(range) {
-        for await (const messages of readRange({ ...reading, range: { topic, ...range } }))
-          yield messages.map(withoutErased);
-      },
-      stored: (partition, next, { records, rows }) => {
-        gracefulStop.progressed();
-        this.#progress.set(partition, { next, place: { offset: next - 1, index: LAST_INDEX } });
-        this.#counts.records += records;
-        this.#counts.rows += rows;
-        progress({ records: this.#counts.records, left: 0, rows: this.#counts.rows });
-      },
-    });
-    await this.#options.owned.update({ positions: this.positions, counts: this.counts });
   }
 }
 

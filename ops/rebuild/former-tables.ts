@@ -2,7 +2,7 @@ import { CommandError } from '../../cli/command.ts';
 import { dropShadowTable, renameShadowTable } from '../jobs/shadow-table.ts';
 import { tableId, tableNamed } from '../jobs/table-ids.ts';
 import type { Connections } from '../jobs/connections.ts';
-import type { RebuildCounts, RebuildPlan } from './fill.ts';
+import type { RebuildCounts, RebuildPlan } from './rebuild-job.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
 import type { RebuildProgress } from '../../projections/rebuild-target.ts';

@@ -8,7 +8,8 @@ import { GracefulStop, unlessStopped, withStopSignal } from '../graceful-stop.ts
 import { OwnedJob, refuseLostJob } from '../jobs/job-ledger.ts';
 import { runAddresses } from './addresses/main.ts';
 import { compareTables, type TableComparison } from './compare.ts';
-import { Fill, type RebuildCounts, type RebuildJob } from './fill.ts';
+import { Fill } from './fill.ts';
+import type { RebuildCounts, RebuildJob } from './rebuild-job.ts';
 import { KEPT_DAYS } from './former-tables.ts';
 import { liveService, swap } from './swap.ts';
 import { abandonJob, openJob, openUndo } from './open-job.ts';

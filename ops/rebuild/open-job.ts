@@ -5,7 +5,7 @@ import { createShadowTable, dropShadowTable } from '../jobs/shadow-table.ts';
 import { exchangeState, tableId } from '../jobs/table-ids.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { OwnedJob, startJob, lastJob, runningJob, takeOverJob } from '../jobs/job-ledger.ts';
-import type { RebuildCounts, RebuildJob, RebuildPlan } from './fill.ts';
+import type { RebuildCounts, RebuildJob, RebuildPlan } from './rebuild-job.ts';
 import { lastSwap, makeRoom } from './former-tables.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';

@@ -3,7 +3,7 @@ import {
   openBooksDatabase,
   type BooksDatabase,
 } from '../../pipeline/metering/testing/books-database.ts';
-import type { RebuildCounts } from './fill.ts';
+import type { RebuildCounts } from './rebuild-job.ts';
 import { parseRebuildLine } from './request.ts';
 import { swapObstacle } from './swap-obstacles.ts';
 

@@ -2,7 +2,7 @@ import { countText, timeText } from '../../cli/format.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { TableComparison } from './compare.ts';
 import { retentionRuns } from './deleted-rows.ts';
-import type { RebuildCounts } from './fill.ts';
+import type { RebuildCounts } from './rebuild-job.ts';
 import { PROJECTION } from './projections.ts';
 import type { RebuildLine } from './request.ts';
 

@@ -17,7 +17,8 @@ interface QualityOptions {
   /** ms since the epoch */
   now: number;
   signal: AbortSignal;
-  progress: (records: number) => void;
+  /** Since the call before: records that were read, and rows that were written. */
+  progress: (counts: { records: number; rows: number }) => void;
 }
 
 /**
@@ -49,7 +50,7 @@ export async function rebuildQuality(options: QualityOptions): Promise<void> {
           format: 'JSONEachRow',
           clickhouse_settings: { async_insert: 0 },
         });
-      progress(messages.length);
+      progress({ records: messages.length, rows: values.length });
     }
   }
 }
