@@ -6,7 +6,7 @@ import type { OperationWait } from '../../platform/operations/operation-wait.ts'
 import type { Database } from '../../platform/postgres/pool.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
 import { CONSUMER_GROUPS, METERING_READER, TOPIC, type Topic } from '../../schemas/topology.ts';
-import type { Barrier, Ends } from './erasure-store.ts';
+import type { Barrier, Ends } from './erasure-row.ts';
 
 interface Servers {
   admin: Admin;

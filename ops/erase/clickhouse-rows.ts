@@ -4,7 +4,7 @@ import { KEPT_ROWS } from '../../platform/meters/kept-rows.ts';
 import type { LogPosition } from '../../schemas/log-position.ts';
 import type { ErasureCut } from '../../schemas/records.ts';
 import type { ChannelAddress } from './channel-rows.ts';
-import type { MinuteCounts } from './erasure-store.ts';
+import type { MinuteCounts } from './erasure-row.ts';
 
 /** What holds rows of people, by a column that only such tables have. */
 const KINDS = {

@@ -1,4 +1,4 @@
-import type { ErasureRow } from './erasure-store.ts';
+import type { ErasureRow } from './erasure-row.ts';
 import type { Needle } from './needles.ts';
 
 /** Where something was found. Never the text that was found. */

@@ -11,7 +11,7 @@ import { PROJECTIONS } from '../../schemas/topology.ts';
 import type { Connections } from '../jobs/connections.ts';
 import { liveService } from '../rebuild/swap.ts';
 import type { ClickhouseRows, PersonRows } from './clickhouse-rows.ts';
-import type { Ends } from './erasure-store.ts';
+import type { Ends } from './erasure-row.ts';
 import { removeRefolds } from './postgres-rows.ts';
 
 interface ErasedProfiles {

@@ -1,5 +1,6 @@
 import { print } from '../../cli/terminal.ts';
-import type { ErasureRow, ErasureState, ErasureStore } from './erasure-store.ts';
+import type { ErasureRow, ErasureState } from './erasure-row.ts';
+import type { ErasureStore } from './erasure-store.ts';
 
 /** The raw log may hold an erased person so long, days (docs/erasure.md). */
 const REWRITE_WITHIN_DAYS = 30;

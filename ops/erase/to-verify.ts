@@ -2,7 +2,8 @@ import { CommandError } from '../../cli/command.ts';
 import { idHash } from '../../events/erasure/erased-people.ts';
 import type { Database } from '../../platform/postgres/pool.ts';
 import { idOption } from '../admin/command.ts';
-import type { ErasureRow, ErasureStore } from './erasure-store.ts';
+import type { ErasureRow } from './erasure-row.ts';
+import type { ErasureStore } from './erasure-store.ts';
 import type { EraseLine } from './request.ts';
 
 /**

@@ -4,7 +4,7 @@ import { delay } from '../../platform/backoff.ts';
 import type { ExportFiles } from '../../platform/files/folder-files.ts';
 import type { ArchiveStore } from '../archive/archive-store.ts';
 import type { Connections } from '../jobs/connections.ts';
-import type { ErasureRow } from './erasure-store.ts';
+import type { ErasureRow } from './erasure-row.ts';
 import type { Verification } from './findings.ts';
 import { needleOf } from './needles.ts';
 import { recordSearch } from './record-search.ts';
