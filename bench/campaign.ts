@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { parseLine } from '../cli/arguments.ts';
 import type { TestCampaign } from '../test/support/messages/campaign.ts';
 import { DispatcherProcesses } from '../test/support/messages/dispatcher-processes.ts';
 import { storedMessageCount } from '../test/support/messages/stored-messages.ts';
@@ -24,24 +23,14 @@ import { percentile, postAtRate, type PostResult } from './load-client.ts';
 import { ProcessUse } from './messages/process-use.ts';
 import { SendingAccount } from './messages/sending-account.ts';
 import { pidsByName } from './server-process.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench campaign -- [--people N] [--rate N] [--seconds N] [--rest N]',
-  options: {
-    people: { type: 'string', default: '1000000' },
-    rate: { type: 'string', default: '2000' },
-    seconds: { type: 'string', default: '3600' },
-    rest: { type: 'string', default: '0' },
-  },
-});
-const [people, rate, limit, rest] = [
-  numberOf(values, 'people'),
-  numberOf(values, 'rate'),
-  numberOf(values, 'seconds'),
-  numberOf(values, 'rest'),
-];
+const {
+  people,
+  rate,
+  seconds: limit,
+  rest,
+} = numericOptions('campaign', { people: 1_000_000, rate: 2000, seconds: 3600, rest: 0 });
 /** Time of each measurement of latencies, ms: many of them make the campaign's. */
 const ROUND_MS = 15_000;
 /** After a command, until what it changes is over, ms (a pause holds within 5 s). */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { parseLine } from '../cli/arguments.ts';
 import { Redis } from 'ioredis';
 import { claimId, claimScope } from '../events/claims/claim-id.ts';
 import type { ClaimId } from '../events/claims/claim-id.ts';
@@ -7,22 +6,17 @@ import type { ClaimToResolve } from '../events/claims/resolution.ts';
 import { ClaimBatcher } from '../platform/claims/claim-batcher.ts';
 import { ClaimStore } from '../platform/claims/claim-store.ts';
 import { OwnRedis } from '../test/integration/claims/redis-under-test.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
 /**
  * node bench/claims.ts [--events 1000000]
  * Memory per event with both claims, and CPU of client and server, on a dedicated redis-server with
  * the settings of the stack (append-only file included).
  */
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench claims -- [--events N] [--pending-ttl N]',
-  options: {
-    events: { type: 'string', default: '1000000' },
-    'pending-ttl': { type: 'string', default: '30000' },
-  },
+const { events, 'pending-ttl': pendingTtl } = numericOptions('claims', {
+  events: 1_000_000,
+  'pending-ttl': 30_000,
 });
-const [events, pendingTtl] = [numberOf(values, 'events'), numberOf(values, 'pending-ttl')];
 
 const DEDUPE_TTL = 48 * 3_600_000;
 const ROUND = 40_000;

@@ -1,6 +1,5 @@
 import { createClient } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
-import { parseLine } from '../cli/arguments.ts';
 import { seedAccount } from './account.ts';
 import type { Ready } from '../cli/stack/ready.ts';
 import { RawClient } from './http/raw-client.ts';
@@ -8,7 +7,7 @@ import { percentile, postAtRate } from './load-client.ts';
 import { FEW_ROWS } from '../platform/clickhouse/few-rows.ts';
 import { BatchTemplate } from './batch-template.ts';
 import { benchStack } from './stack.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
 const BATCH = 50;
 const PEOPLE = 20_000;
@@ -138,15 +137,7 @@ function batches(run: string): (n: number) => Buffer {
   };
 }
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench end-to-end -- [--rate N] [--seconds N]',
-  options: {
-    rate: { type: 'string', default: '16000' },
-    seconds: { type: 'string', default: '120' },
-  },
-});
-const [rate, seconds] = [numberOf(values, 'rate'), numberOf(values, 'seconds')];
+const { rate, seconds } = numericOptions('end-to-end', { rate: 16_000, seconds: 120 });
 const ready = benchStack();
 const [load, probe] = [
   await seedAccount(ready.database_url, 'bench load'),

@@ -3,9 +3,8 @@ import { ContextReader, normaliseEvent, type RecordFacts } from '../events/norma
 import { decideBatch } from '../events/validate.ts';
 import { accountSeed, distinctIdHash } from '../events/partition.ts';
 import { isJsonObject, type JsonObject } from '../events/json.ts';
-import { parseLine } from '../cli/arguments.ts';
 import { coreWithoutPersian } from './events/without-persian.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
 /**
  * Speed of the event core beside plain JSON.parse: `node bench/events.ts [--seconds 2]`. An item is
@@ -13,12 +12,7 @@ import { numberOf } from './numbers.ts';
  */
 const NOW = Date.UTC(2026, 10, 21, 10);
 const BATCH = 100;
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench events -- [--seconds N]',
-  options: { seconds: { type: 'string', default: '2' } },
-});
-const SECONDS = numberOf(values, 'seconds');
+const { seconds: SECONDS } = numericOptions('events', { seconds: 2 });
 
 const AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';

@@ -13,7 +13,6 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { connectPostgres } from '../platform/postgres/pool.ts';
 import { createLog } from '../platform/log.ts';
@@ -27,31 +26,23 @@ import { cpuBetween, cpuByPart } from './growth/cpu-of-parts.ts';
 import { storeEvents, storePeople } from './growth/stored-data.ts';
 import { percentile, postAtRate } from './load-client.ts';
 import { benchStack } from './stack.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage:
-    'bench growth -- [--rate N] [--seconds N] [--rounds N] [--people N] [--events N] [--times N]',
-  options: {
-    rate: { type: 'string', default: '300' },
-    seconds: { type: 'string', default: '12' },
-    rounds: { type: 'string', default: '3' },
-    people: { type: 'string', default: '50000' },
-    events: { type: 'string', default: '1000000' },
-    times: { type: 'string', default: '10' },
-  },
+const {
+  rate,
+  seconds,
+  rounds,
+  people,
+  events: stored,
+  times,
+} = numericOptions('growth', {
+  rate: 300,
+  seconds: 12,
+  rounds: 3,
+  people: 50_000,
+  events: 1_000_000,
+  times: 10,
 });
-const [rate, seconds, rounds] = [
-  numberOf(values, 'rate'),
-  numberOf(values, 'seconds'),
-  numberOf(values, 'rounds'),
-];
-const [people, stored, times] = [
-  numberOf(values, 'people'),
-  numberOf(values, 'events'),
-  numberOf(values, 'times'),
-];
 const ACCOUNTS = 10;
 const BATCH = 50;
 /** After the last answer events are still on their way to the tables, ms. */

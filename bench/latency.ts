@@ -1,29 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { parseLine } from '../cli/arguments.ts';
 import { seedAccount } from './account.ts';
 import { percentile, postAtRate } from './load-client.ts';
 import { benchStack } from './stack.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
 /**
  * `node bench/latency.ts [--rate 2000] [--seconds 60] [--connections 64]`: how long single events
  * wait for their answer at a fixed rate, with every service of the stack running. The first ten
  * seconds are not measured.
  */
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench latency -- [--rate N] [--seconds N] [--connections N]',
-  options: {
-    rate: { type: 'string', default: '2000' },
-    seconds: { type: 'string', default: '60' },
-    connections: { type: 'string', default: '64' },
-  },
+const { rate, seconds, connections } = numericOptions('latency', {
+  rate: 2000,
+  seconds: 60,
+  connections: 64,
 });
-const [rate, seconds, connections] = [
-  numberOf(values, 'rate'),
-  numberOf(values, 'seconds'),
-  numberOf(values, 'connections'),
-];
 const WARM_UP_SECONDS = 10;
 const PEOPLE = 20_000;
 

@@ -4,7 +4,6 @@
  * servers by KAFKA_BROKERS and CLICKHOUSE_URL; uses a temporary topic and database.
  */
 import { randomBytes } from 'node:crypto';
-import { parseLine } from '../cli/arguments.ts';
 import { readAudience } from '../audiences/read.ts';
 import type { WriterHold } from '../ingest/writer-hold.ts';
 import { connectChunks } from '../pipeline/planner/chunks/publish-chunks.ts';
@@ -19,14 +18,9 @@ import { createLog } from '../platform/log.ts';
 import { clickhouseSettings, kafkaSettings } from '../platform/settings-common.ts';
 import { parseSettings } from '../platform/settings.ts';
 import { ddlFolders } from '../projections/ddl-folders.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench planner -- [--people N]',
-  options: { people: { type: 'string', default: '10000000' } },
-});
-const people = numberOf(values, 'people');
+const { people } = numericOptions('planner', { people: 10_000_000 });
 const name = `bench_planner_${randomBytes(4).toString('hex')}`;
 const settings = parseSettings(
   { ...kafkaSettings, ...clickhouseSettings },

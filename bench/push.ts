@@ -8,7 +8,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { setDefaultCACertificates } from 'node:tls';
-import { parseLine } from '../cli/arguments.ts';
 import { openProvider } from '../messaging/providers/registry.ts';
 import { messageTo, providerDeps } from '../messaging/providers/testing/provider-deps.ts';
 import {
@@ -19,17 +18,12 @@ import {
   type PushService,
 } from '../messaging/providers/testing/push-services.ts';
 import { bareHttp2Loop } from './messages/bare-http2-loop.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench push -- [--messages N] [--concurrency N]',
-  options: {
-    messages: { type: 'string', default: '50000' },
-    concurrency: { type: 'string', default: '500' },
-  },
+const { messages: count, concurrency } = numericOptions('push', {
+  messages: 50_000,
+  concurrency: 500,
 });
-const [count, concurrency] = [numberOf(values, 'messages'), numberOf(values, 'concurrency')];
 const receiver = fork(join(import.meta.dirname, 'push/receiver-process.ts'));
 const { port, cert } = await nextMessage<{ port: number; cert: string }>(receiver);
 setDefaultCACertificates([cert]);

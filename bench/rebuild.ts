@@ -6,7 +6,6 @@
  */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { parseLine } from '../cli/arguments.ts';
 import { partitionOf } from '../events/partition.ts';
 import { sampleRecord, type SampleEvent } from '../events/testing/raw-records.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
@@ -18,22 +17,13 @@ import { seedAccount } from './account.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
 import { TOPIC } from '../schemas/topology.ts';
 import { benchStack } from './stack.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench rebuild -- [--events N] [--people N] [--items N]',
-  options: {
-    events: { type: 'string', default: '300000' },
-    people: { type: 'string', default: '20000' },
-    items: { type: 'string', default: '50' },
-  },
+const { events, people, items } = numericOptions('rebuild', {
+  events: 300_000,
+  people: 20_000,
+  items: 50,
 });
-const [events, people, items] = [
-  numberOf(values, 'events'),
-  numberOf(values, 'people'),
-  numberOf(values, 'items'),
-];
 const ready = benchStack();
 const settings = parseSettings(
   { ...kafkaSettings, ...clickhouseSettings },

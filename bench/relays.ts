@@ -11,7 +11,6 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { parseLine } from '../cli/arguments.ts';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { relayPayload } from '../events/relays/payload.ts';
@@ -34,17 +33,12 @@ import { connectPostgres } from '../platform/postgres/pool.ts';
 import { readyStack } from '../test/support/stack.ts';
 import { seedAccount } from './account.ts';
 import { orderRow, rowBatches } from './relays/row-batches.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench relays -- [--deliveries N] [--relays N]',
-  options: {
-    deliveries: { type: 'string', default: '20000' },
-    relays: { type: 'string', default: '4' },
-  },
+const { deliveries, relays: relayCount } = numericOptions('relays', {
+  deliveries: 20_000,
+  relays: 4,
 });
-const [deliveries, relayCount] = [numberOf(values, 'deliveries'), numberOf(values, 'relays')];
 const events = Math.ceil(deliveries / relayCount);
 const partition = 1_000_000 + (randomBytes(4).readUInt32LE() >> 2);
 

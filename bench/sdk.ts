@@ -7,19 +7,13 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { parseLine } from '../cli/arguments.ts';
 import { startRecordingHost } from '../test/integration/sdk/recording-host.ts';
 import { builtSdk } from '../test/integration/sdk/shop.ts';
 import { NODE_SDKS } from './sdk/node-calls.ts';
 import { measurePage, sendFromPage } from './sdk/page-calls.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench sdk -- [--calls N]',
-  options: { calls: { type: 'string', default: '20000' } },
-});
-const calls = numberOf(values, 'calls');
+const { calls } = numericOptions('sdk', { calls: 20_000 });
 const receiver = fork(join(import.meta.dirname, 'sdk/receiver-process.ts'));
 const host = `http://127.0.0.1:${await nextMessage<number>(receiver)}`;
 

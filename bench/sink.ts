@@ -7,7 +7,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { parseLine } from '../cli/arguments.ts';
 import { connectClickhouse } from '../platform/clickhouse/client.ts';
 import { migrateClickhouse } from '../platform/clickhouse/migrate.ts';
 import { withKafkaAdmin } from '../platform/kafka/admin.ts';
@@ -19,17 +18,9 @@ import { joinRowBatch } from '../schemas/row-batch.ts';
 import { NEWEST_ROW_VERSION } from '../schemas/row-versions.ts';
 import { sampleRow } from './sink/rows.ts';
 import { connectTestProducer } from '../test/support/producer.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench sink -- [--rows N] [--run N]',
-  options: {
-    rows: { type: 'string', default: '1000000' },
-    run: { type: 'string', default: '500' },
-  },
-});
-const [rows, run] = [numberOf(values, 'rows'), numberOf(values, 'run')];
+const { rows, run } = numericOptions('sink', { rows: 1_000_000, run: 500 });
 const PARTITIONS = 4;
 const name = `bench_sink_${randomBytes(4).toString('hex')}`;
 const settings = parseSettings(

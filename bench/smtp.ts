@@ -9,20 +9,11 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-import { parseLine } from '../cli/arguments.ts';
 import { openProvider } from '../messaging/providers/registry.ts';
 import { messageTo, providerDeps } from '../messaging/providers/testing/provider-deps.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench smtp -- [--mails N] [--concurrency N]',
-  options: {
-    mails: { type: 'string', default: '20000' },
-    concurrency: { type: 'string', default: '50' },
-  },
-});
-const [count, concurrency] = [numberOf(values, 'mails'), numberOf(values, 'concurrency')];
+const { mails: count, concurrency } = numericOptions('smtp', { mails: 20_000, concurrency: 50 });
 const server = fork(join(import.meta.dirname, 'smtp/null-server-process.ts'));
 const { port } = await nextMessage<{ port: number }>(server);
 const SENTENCE = 'سلام نرگس، سفارش شما فرستاده شد و تا پایان هفته می‌رسد. ';

@@ -8,7 +8,6 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
-import { parseLine } from '../cli/arguments.ts';
 import { STAGES } from '../messaging/transactional/ports.ts';
 import { MessageAccount } from '../test/support/messages/message-account.ts';
 import { MessageHost } from '../test/support/messages/message-host.ts';
@@ -18,22 +17,13 @@ import { ProcessUse } from './messages/process-use.ts';
 import { pidsByName } from './server-process.ts';
 import { RawClient } from './http/raw-client.ts';
 import { listenRaw } from './http/raw-receiver.ts';
-import { numberOf } from './numbers.ts';
+import { numericOptions } from './numbers.ts';
 
-const { values } = parseLine({
-  args: process.argv.slice(2),
-  usage: 'bench transactional -- [--rate N] [--seconds N] [--accounts N]',
-  options: {
-    rate: { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '20' },
-    accounts: { type: 'string', default: '1' },
-  },
-});
-const [rate, seconds, accountCount] = [
-  numberOf(values, 'rate'),
-  numberOf(values, 'seconds'),
-  numberOf(values, 'accounts'),
-];
+const {
+  rate,
+  seconds,
+  accounts: accountCount,
+} = numericOptions('transactional', { rate: 500, seconds: 20, accounts: 1 });
 const PEOPLE = 1000;
 /** The host compiles its code while it runs for the first time, and so does Kafka. */
 const WARM_UP_S = 30;
