@@ -4,6 +4,7 @@ import type { DecidedEvents } from '../events/validate.ts';
 import type { AccountFacts } from './account.ts';
 import type { BodyDecider } from './body-decider.ts';
 import { ClientBody } from './client-body.ts';
+import type { DecidedBody, RefusedBody } from './decide-body.ts';
 import type { EventWriter } from './event-writer.ts';
 import type { SdkRequest } from './request.ts';
 import type { IngestResult, IngestSummary } from './result.ts';
@@ -16,7 +17,11 @@ export interface IngestPorts {
 }
 
 const UNAVAILABLE: IngestResult = { outcome: 'failed', failure: { code: 'unavailable' } };
-const MALFORMED: IngestResult = { outcome: 'failed', failure: { code: 'malformed_json' } };
+const UNAVAILABLE_NOW = Promise.resolve(UNAVAILABLE);
+const MALFORMED = Promise.resolve<IngestResult>({
+  outcome: 'failed',
+  failure: { code: 'malformed_json' },
+});
 const NO_ERRORS: IngestSummary['errors'] = [];
 
 /** Accepts the events of the SDK routes: checks the quota, validates, writes (ingest 4.3, 4.4). */
@@ -27,30 +32,43 @@ export class IngestService {
     this.#ports = ports;
   }
 
-  /** Resolves once every accepted event is durable. Never rejects, whatever a client sends. */
-  async accept(request: SdkRequest): Promise<IngestResult> {
-    const { writer } = this.#ports;
-    const { accountId } = request.principal;
-    const known = this.#ports.account(accountId);
-    const { quota, retentionDays } = known instanceof Promise ? await known : known;
+  /**
+   * Resolves once every accepted event is durable. Throws or rejects only when a port does,
+   * whatever a client sends. Not an async function, for the reason that EventWriter.write gives.
+   */
+  accept(request: SdkRequest): Promise<IngestResult> {
+    const known = this.#ports.account(request.principal.accountId);
+    return known instanceof Promise
+      ? known.then((facts) => this.#decide(request, facts))
+      : this.#decide(request, known);
+  }
+
+  #decide(request: SdkRequest, { quota, retentionDays }: AccountFacts): Promise<IngestResult> {
     const { body, shape, type, receivedAt } = request;
     const windowMs = ingestWindow(retentionDays);
     const deciding = this.#ports.decider.decide(
       { body, shape, type, receivedAt, windowMs, quota },
-      accountId,
+      request.principal.accountId,
     );
-    const decided = deciding instanceof Promise ? await deciding : deciding;
-    if (decided === undefined) return UNAVAILABLE;
+    return deciding instanceof Promise
+      ? deciding.then((decided) => this.#write(request, decided))
+      : this.#write(request, deciding);
+  }
+
+  #write(request: SdkRequest, decided: DecidedBody | undefined): Promise<IngestResult> {
+    if (decided === undefined) return UNAVAILABLE_NOW;
     const { decision } = decided;
     if (decision.outcome === 'malformed') return MALFORMED;
-    if (decision.outcome === 'refused')
-      return (await writer.writeRefusal(request, decision))
-        ? { outcome: 'failed', failure: decision.failure }
-        : UNAVAILABLE;
+    if (decision.outcome === 'refused') return this.#refuse(request, decision);
     const events = this.#withMessageIds(decision.accepted);
-    const bytes = new ClientBody(decided.body ?? body, 'batch', decided.parts);
-    const writing = writer.write({ request, decided: decision, events, bytes });
+    const bytes = new ClientBody(decided.body ?? request.body, 'batch', decided.parts);
+    const writing = this.#ports.writer.write({ request, decided: decision, events, bytes });
     return written(writing, resultOf(request, decision));
+  }
+
+  async #refuse(request: SdkRequest, refused: RefusedBody): Promise<IngestResult> {
+    const isDurable = await this.#ports.writer.writeRefusal(request, refused);
+    return isDurable ? { outcome: 'failed', failure: refused.failure } : UNAVAILABLE;
   }
 
   /** Gives the events that were sent without a message id one, in place. */
@@ -81,13 +99,14 @@ function resultOf(
   };
 }
 
-/** Apart from `accept`, so that what waits here refers neither to the body nor to its events. */
-async function written(
+/** Apart from `#write`, so that what waits here refers neither to the body nor to its events. */
+function written(
   writing: Promise<number | undefined>,
   result: IngestResult,
 ): Promise<IngestResult> {
-  const duplicates = await writing;
-  if (duplicates === undefined) return UNAVAILABLE;
-  if (result.outcome === 'accepted') result.summary.duplicates = duplicates;
-  return result;
+  return writing.then((duplicates) => {
+    if (duplicates === undefined) return UNAVAILABLE;
+    if (result.outcome === 'accepted') result.summary.duplicates = duplicates;
+    return result;
+  });
 }

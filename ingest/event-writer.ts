@@ -91,19 +91,37 @@ export class EventWriter<C extends Claimed = Claimed> {
 
   /**
    * Resolves with the number of duplicates, or undefined when something is not durable: the client
-   * is answered 503 and sends it again. Rejects only when a port does.
+   * is answered 503 and sends it again. Throws or rejects only when a port does.
+   *
+   * Promises are chained without async functions. What one keeps takes 368 bytes instead of 183 and
+   * lives as long as the request, and the collector was a seventh of the work for single events.
    */
-  async write(input: EventsToWrite): Promise<number | undefined> {
+  write(input: EventsToWrite): Promise<number | undefined> {
     const { claims } = this.#ports;
     const { request, events } = input;
     const ids = claims ? claimIds(request.principal.accountId, events) : NO_CLAIMS;
     const claiming = ids.count > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
-    const claimed = claiming instanceof Promise ? await claiming : claiming;
+    return claiming instanceof Promise
+      ? claiming.then((claimed) => this.#split(input, claimed))
+      : this.#split(input, claiming);
+  }
+
+  #split(input: EventsToWrite, claimed: C | undefined): Promise<number | undefined> {
+    const known = this.#partitions();
+    return known instanceof Promise
+      ? known.then((partitions) => this.#send(input, claimed, partitions))
+      : this.#send(input, claimed, known);
+  }
+
+  #send(
+    input: EventsToWrite,
+    claimed: C | undefined,
+    partitions: Partitions,
+  ): Promise<number | undefined> {
+    const { events } = input;
     const fresh: FreshEvents = claimed
       ? freshEvents(events, claimed.verdicts)
       : { events, duplicates: 0, claims: undefined };
-    const known = this.#partitions();
-    const partitions = known instanceof Promise ? await known : known;
     return this.#completed(this.#publish(input, fresh, partitions), claimed);
   }
 
@@ -131,14 +149,22 @@ export class EventWriter<C extends Claimed = Claimed> {
   }
 
   /**
-   * Confirms or releases the claims once the records are durable or refused. Most requests in
-   * progress wait here, so this refers neither to their bodies nor to their events: what is kept
-   * that long survives the young generation, and the collector copies it twice.
+   * Most requests in progress wait here, so this refers neither to their bodies nor to their
+   * events: what is kept that long survives the young generation, and the collector copies it
+   * twice.
    */
-  async #completed(publishing: Publishing, claimed: C | undefined): Promise<number | undefined> {
+  #completed(publishing: Publishing, claimed: C | undefined): Promise<number | undefined> {
+    return publishing.refusing.then((refused) => this.#complete(publishing, claimed, refused));
+  }
+
+  /** Confirms or releases the claims: the records are durable or refused. */
+  #complete(
+    publishing: Publishing,
+    claimed: C | undefined,
+    refused: readonly LogRecord[],
+  ): number | undefined {
     const { claims } = this.#ports;
     const { raw, counts, span } = publishing;
-    const refused = await publishing.refusing;
     span?.end({}, refused.length === 0 ? undefined : 'some records are not durable');
     if (refused.length === 0) {
       if (claimed && raw.length > 0)

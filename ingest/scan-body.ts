@@ -52,14 +52,11 @@ function scanSingle(body: Buffer): ScannedBody | undefined {
   return event && bodyOf(event);
 }
 
+const NO_SLICES: BatchSlices = { items: [], context: undefined, sentAt: undefined };
+
 /** A body that is one event. */
 export function bodyOf(event: ScannedEvent): ScannedBody {
-  return {
-    events: [event],
-    sentAt: undefined,
-    context: undefined,
-    slices: { items: [], context: undefined, sentAt: undefined },
-  };
+  return { events: [event], sentAt: undefined, context: undefined, slices: NO_SLICES };
 }
 
 function scanBatch(body: Buffer): ScannedBody | undefined {

@@ -90,19 +90,22 @@ export class EventServer {
   }
 
   /** The answer, once the events are durable: what waits here does not refer to the body. */
-  async #accepted(
-    accepting: Promise<IngestResult>,
-    { route, principal, trace, span }: AcceptedRequest,
-  ): Promise<Answer> {
-    let answer = UNAVAILABLE;
-    try {
-      answer = renderResult(route.shape, await accepting);
-      if (span) endSpan(span, { path: route.path, principal }, answer);
-    } catch (error) {
-      this.#reportUnexpected(error, route, trace);
-    }
-    this.active--;
-    return answer;
+  #accepted(accepting: Promise<IngestResult>, of: AcceptedRequest): Promise<Answer> {
+    const failed = (error: unknown) => {
+      this.#reportUnexpected(error, of.route, of.trace);
+      this.active--;
+      return UNAVAILABLE;
+    };
+    return accepting.then((result) => {
+      try {
+        const answer = renderResult(of.route.shape, result);
+        if (of.span) endSpan(of.span, { path: of.route.path, principal: of.principal }, answer);
+        this.active--;
+        return answer;
+      } catch (error) {
+        return failed(error);
+      }
+    }, failed);
   }
 
   /**

@@ -40,6 +40,19 @@ export interface Entry {
   sends: number;
 }
 
+export function newEntry(record: LogRecord, waiter: Waiter): Entry {
+  return {
+    record,
+    waiter,
+    sentAt: 0,
+    activeSince: 0,
+    isComplete: false,
+    flow: undefined,
+    batch: undefined,
+    sends: 0,
+  };
+}
+
 const COMPACT_AT = 1024;
 
 /** Of all partitions. */

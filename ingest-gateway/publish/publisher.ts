@@ -9,7 +9,7 @@ import { Completions } from './completions.ts';
 import type { BlockedReason } from './drain-options.ts';
 import { DrainedQueue } from './drained-queue.ts';
 import type { Phase } from './evolve.ts';
-import { InFlight, type Flow, type Waiter } from './in-flight.ts';
+import { InFlight, newEntry, type Flow, type Waiter } from './in-flight.ts';
 import { LogSender } from './log-sender.ts';
 import type { PublisherOptions } from './publisher-options.ts';
 import { RecordRouter } from './record-router.ts';
@@ -163,16 +163,7 @@ export class Publisher {
     return new Promise((resolve) => {
       const waiter: Waiter = { bulk: undefined, left: records.length, refused: [], resolve };
       if (records.length > BULK_RECORDS) this.#makeBulk(waiter, first.accountId);
-      const entry = {
-        waiter,
-        sentAt: 0,
-        activeSince: 0,
-        isComplete: false,
-        flow: undefined,
-        batch: undefined,
-        sends: 0,
-      };
-      for (const record of records) this.#router.accept({ ...entry, record });
+      for (const record of records) this.#router.accept(newEntry(record, waiter));
     });
   }
 
