@@ -17,11 +17,7 @@ export interface IngestPorts {
 }
 
 const UNAVAILABLE: IngestResult = { outcome: 'failed', failure: { code: 'unavailable' } };
-const UNAVAILABLE_NOW = Promise.resolve(UNAVAILABLE);
-const MALFORMED = Promise.resolve<IngestResult>({
-  outcome: 'failed',
-  failure: { code: 'malformed_json' },
-});
+const MALFORMED: IngestResult = { outcome: 'failed', failure: { code: 'malformed_json' } };
 const NO_ERRORS: IngestSummary['errors'] = [];
 
 /** Accepts the events of the SDK routes: checks the quota, validates, writes (ingest 4.3, 4.4). */
@@ -56,9 +52,9 @@ export class IngestService {
   }
 
   #write(request: SdkRequest, decided: DecidedBody | undefined): Promise<IngestResult> {
-    if (decided === undefined) return UNAVAILABLE_NOW;
+    if (decided === undefined) return Promise.resolve(UNAVAILABLE);
     const { decision } = decided;
-    if (decision.outcome === 'malformed') return MALFORMED;
+    if (decision.outcome === 'malformed') return Promise.resolve(MALFORMED);
     if (decision.outcome === 'refused') return this.#refuse(request, decision);
     const events = this.#withMessageIds(decision.accepted);
     const bytes = new ClientBody(decided.body ?? request.body, 'batch', decided.parts);

@@ -102,18 +102,19 @@ export class EventWriter<C extends Claimed = Claimed> {
     const ids = claims ? claimIds(request.principal.accountId, events) : NO_CLAIMS;
     const claiming = ids.count > 0 ? claims?.claim(ids, claimingRequest(request)) : undefined;
     return claiming instanceof Promise
-      ? claiming.then((claimed) => this.#split(input, claimed))
-      : this.#split(input, claiming);
+      ? claiming.then((claimed) => this.#writeClaimed(input, claimed))
+      : this.#writeClaimed(input, claiming);
   }
 
-  #split(input: EventsToWrite, claimed: C | undefined): Promise<number | undefined> {
+  /** Reads the partitions after the claims: the layout can change while they are awaited. */
+  #writeClaimed(input: EventsToWrite, claimed: C | undefined): Promise<number | undefined> {
     const known = this.#partitions();
     return known instanceof Promise
-      ? known.then((partitions) => this.#send(input, claimed, partitions))
-      : this.#send(input, claimed, known);
+      ? known.then((partitions) => this.#writeSplit(input, claimed, partitions))
+      : this.#writeSplit(input, claimed, known);
   }
 
-  #send(
+  #writeSplit(
     input: EventsToWrite,
     claimed: C | undefined,
     partitions: Partitions,

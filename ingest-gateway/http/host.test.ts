@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { IngestService } from '../../ingest/accept.ts';
 import type { IngestResult } from '../../ingest/result.ts';
 import { ClientClock } from '../../platform/http/client-clock.ts';
 import { Turns } from '../../platform/http/turns.ts';
 import { createLog } from '../../platform/log.ts';
+import { setTracing } from '../../platform/tracing/spans.ts';
+import { recordedTracing } from '../../platform/tracing/testing/recorded-tracing.ts';
 import type { Verification } from '../auth/write-keys.ts';
 import { FastPath } from '../fast-path/fast-path.ts';
 import { OpenConnections } from './connection-limit.ts';
@@ -139,15 +141,39 @@ describe('the host', () => {
     await eventually(() => received().split('HTTP/1.1 200').length === 5);
   });
 
-  it('answers 503, never 500, when acceptance fails unexpectedly', async () => {
-    const { budget, port } = await listening({
-      accept: () => Promise.reject(new Error('a defect')),
-    });
+  it.each<[string, IngestService['accept']]>([
+    ['rejects', () => Promise.reject(new Error('a defect'))],
+    [
+      'throws',
+      () => {
+        throw new Error('a defect');
+      },
+    ],
+  ])('answers 503, never 500, when acceptance %s unexpectedly', async (_, accept) => {
+    const { budget, events, port } = await listening({ accept });
     const { socket, until } = open(port);
     socket.write(`${head(1)}x`);
     await until('HTTP/1.1 503');
     await until('{"status":"error","message":"temporarily unavailable, please retry"}');
     expect(budget.bytes).toBe(0);
+    expect(events.active).toBe(0);
+  });
+
+  it('answers 200 to durable events whose span cannot be ended', async () => {
+    const { tracing } = recordedTracing();
+    const end = () => {
+      throw new Error('a defect');
+    };
+    setTracing({
+      ...tracing,
+      request: () => ({ traceparent: '', child: () => expect.fail(), end }),
+    });
+    onTestFinished(() => setTracing(undefined));
+    const { events, port } = await listening();
+    const { socket, until } = open(port);
+    socket.write(`${head(1)}x`);
+    await until('{"status":"ok","accepted":1}');
+    expect(events.active).toBe(0);
   });
 
   it('counts each answer once, from the fast path, node:http and for what no route has', async () => {

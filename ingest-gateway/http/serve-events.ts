@@ -90,22 +90,27 @@ export class EventServer {
   }
 
   /** The answer, once the events are durable: what waits here does not refer to the body. */
-  #accepted(accepting: Promise<IngestResult>, of: AcceptedRequest): Promise<Answer> {
-    const failed = (error: unknown) => {
-      this.#reportUnexpected(error, of.route, of.trace);
-      this.active--;
-      return UNAVAILABLE;
-    };
-    return accepting.then((result) => {
-      try {
-        const answer = renderResult(of.route.shape, result);
-        if (of.span) endSpan(of.span, { path: of.route.path, principal: of.principal }, answer);
+  #accepted(accepting: Promise<IngestResult>, request: AcceptedRequest): Promise<Answer> {
+    const { route, trace } = request;
+    return accepting.then(
+      (result) => {
+        let answer = UNAVAILABLE;
+        try {
+          answer = renderResult(route.shape, result);
+          if (request.span) endSpan(request.span, { ...request, path: route.path }, answer);
+        } catch (error) {
+          // Events that are durable are answered so, also when their span cannot be ended.
+          this.#reportUnexpected(error, route, trace);
+        }
         this.active--;
         return answer;
-      } catch (error) {
-        return failed(error);
-      }
-    }, failed);
+      },
+      (error: unknown) => {
+        this.#reportUnexpected(error, route, trace);
+        this.active--;
+        return UNAVAILABLE;
+      },
+    );
   }
 
   /**

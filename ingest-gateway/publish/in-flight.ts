@@ -40,6 +40,7 @@ export interface Entry {
   sends: number;
 }
 
+/** An entry that was not sent yet. */
 export function newEntry(record: LogRecord, waiter: Waiter): Entry {
   return {
     record,

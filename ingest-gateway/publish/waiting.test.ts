@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BulkShare, MAX_PARTITIONS, type AccountBulk } from './bulk-share.ts';
-import { InFlight, type Entry } from './in-flight.ts';
+import { InFlight, newEntry, type Entry } from './in-flight.ts';
 import { record } from './testing/publisher-under-test.ts';
 import { Waiting } from './waiting.ts';
 
@@ -9,16 +9,12 @@ function entry(
   number: number,
   { accountId = 1, bytes = 1, partition = 0, bulk = undefined as AccountBulk | undefined } = {},
 ): Entry {
-  return {
-    record: record(number, { accountId, bytes, partition }),
-    waiter: { bulk, left: 1, refused: [], resolve: () => undefined },
-    sentAt: 0,
-    activeSince: 0,
-    isComplete: false,
-    flow: undefined,
-    batch: undefined,
-    sends: 0,
-  };
+  return newEntry(record(number, { accountId, bytes, partition }), {
+    bulk,
+    left: 1,
+    refused: [],
+    resolve: () => undefined,
+  });
 }
 
 const numberOf = (one: Entry) => Number(one.record.value);
