@@ -17,6 +17,8 @@ import { openClickhouse } from '../support/stack-clients.ts';
 /** Of one visitor, through everything that pages, networks and hosts do to them. */
 const EVENTS = FULL ? 5000 : 400;
 const HOUR = 3_600_000;
+/** Of a batch of the SDK. */
+const MAX_ITEMS = 100;
 /** A gateway records the balance of a client once a minute. */
 const BALANCE_MS = 61_000;
 
@@ -182,9 +184,10 @@ async function expectBalance(page: Page, made: number): Promise<void> {
     ...{ library: 'ravand-browser', version: '1.0.0', clients: 1, accounts: 1 },
     ...{ made: made + 1, dropped: {}, unresolved: 0 },
   });
-  // A tab may see for a moment what another one has just removed, and send it, too.
+  // The last batch of a tab is counted again when it ends before it has removed what it counted, or
+  // before others have seen that.
   expect(balance?.sent).toBeGreaterThanOrEqual(made);
-  expect(balance?.sent).toBeLessThan(made * 1.05);
+  expect(balance?.sent).toBeLessThanOrEqual(made + 2 * MAX_ITEMS);
 }
 
 describe('Events of a Node process with a queue file (ingest 7.5)', () => {

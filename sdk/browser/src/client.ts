@@ -95,8 +95,7 @@ export function openClient(writeKey: string, options: LoadOptions, loadEntry: Lo
     (await loadEntry(name, host)).open(entry, given);
   const showCampaigns = () => {
     if (!onsite || !maySend()) return;
-    campaigns ??= use('onsite', onsite);
-    campaigns.then((show) => show(), fail);
+    (campaigns ??= use('onsite', onsite)).then((show) => show(), fail);
   };
 
   const client: Client = {

@@ -20,6 +20,8 @@ export const MAX_BYTES = 500_000;
 /** Browsers take 64 KiB of requests that outlive their page, all together. */
 export const MAX_LEAVING_BYTES = 60_000;
 export const TIMEOUT_MS = 30_000;
+/** All pages see what was written so long ago, mostly after less than 1 ms. */
+export const SEEN_MS = 500;
 
 /** A session ends after so long without a call, and when it is a day old, ms. */
 export const MAX_IDLE_MS = 1_800_000;

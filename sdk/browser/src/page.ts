@@ -15,7 +15,7 @@ export function watchAddress(view: (referrer: string) => void): void {
   let referrer: string;
   let next = document.referrer;
   const look = () => {
-    const { href } = location;
+    const href = location.href;
     const address = href.replace(/#(?!\/).*/, '');
     if (address === shown) return;
     shown = address;

@@ -1,7 +1,7 @@
-import { HOLD_MS, LONGEST_DELAY_MS, retryDelay, verdictOf } from '../../shared/delivery.ts';
+import * as delivery from '../../shared/delivery.ts';
 import { balanceNow } from './books.ts';
 import { maySend } from './identity.ts';
-import { MAX_BYTES, MAX_ITEMS, MAX_LEAVING_BYTES, TIMEOUT_MS } from './limits.ts';
+import { MAX_BYTES, MAX_ITEMS, MAX_LEAVING_BYTES, SEEN_MS, TIMEOUT_MS } from './limits.ts';
 import { emit } from './listeners.ts';
 import { drop, end, itemOf, take } from './queue.ts';
 import * as storage from './storage.ts';
@@ -30,7 +30,7 @@ export function openSender(host: string, writeKey: string): void {
   addEventListener('visibilitychange', () => document.hidden && leave());
   addEventListener('pagehide', leave);
   addEventListener('online', () => {
-    if (hold()[2] === 0) storage.remove(HOLD);
+    if (storage.read<Hold>(HOLD)[2] === 0) storage.remove(HOLD);
     void flush();
   });
 }
@@ -57,18 +57,19 @@ function leave(): void {
   lastLeft = last;
 }
 
-const hold = () => storage.read<Hold>(HOLD);
-
 /** How long nobody sends, ms. A clock that was set back holds nothing for longer than a day. */
-function heldFor(): number {
+function heldFor(): number | false {
   // Without a hold it is NaN, which is not greater than 0.
-  const ms = (hold()[0] as number) - Date.now();
-  return ms > 0 && ms < LONGEST_DELAY_MS ? ms : 0;
+  const ms = (storage.read<Hold>(HOLD)[0] as number) - Date.now();
+  return ms > 0 && ms < delivery.LONGEST_DELAY_MS && ms;
 }
 
 function bodyOf(keys: string[]): string {
-  const context = { library: { ...LIBRARY, ...balanceNow() } };
-  return JSON.stringify({ batch: keys.map(itemOf), sent_at: new Date(), context });
+  return JSON.stringify({
+    batch: keys.map(itemOf),
+    sent_at: new Date(),
+    context: { library: { ...LIBRARY, ...balanceNow() } },
+  });
 }
 
 async function drain(): Promise<void> {
@@ -83,19 +84,23 @@ async function drain(): Promise<void> {
     if (!keys[0]) keys = take(1, Infinity);
     if (!keys[0]) return;
     const [status, retryAfter, answer] = await post(bodyOf(keys));
-    const verdict = verdictOf(status, keys.length);
-    if (verdict === 'split') max = keys.length >> 1;
-    else if (verdict === 'retry') {
-      const { 1: failures = 1 } = hold();
-      storage.set(HOLD, [Date.now() + retryDelay(failures, retryAfter), failures + 1, status]);
+    const verdict = delivery.verdictOf(status, keys.length);
+    if (verdict === delivery.SPLIT) max = keys.length >> 1;
+    else if (verdict === delivery.RETRY) {
+      const failures = storage.read<Hold>(HOLD)[1] ?? 1;
+      storage.set(HOLD, [
+        Date.now() + delivery.retryDelay(failures, retryAfter),
+        failures + 1,
+        status,
+      ]);
     } else {
       max = MAX_ITEMS;
-      storage.remove(HOLD);
-      if (verdict === 'hold') storage.set(HOLD, [Date.now() + HOLD_MS]);
+      if (verdict === delivery.HOLD) storage.set(HOLD, [Date.now() + delivery.HOLD_MS]);
+      else storage.remove(HOLD);
       if (status === 401) console.error(`ravand: ${answer.message}`);
       for (const { index, reason } of answer.errors ?? [])
         drop([keys[index] as string], reason ?? '');
-      if (verdict !== 'done') drop(keys, `http_${status} ${answer.message ?? ''}`);
+      if (verdict !== delivery.DONE) drop(keys, `http_${status} ${answer.message ?? ''}`);
       // None of those that were dropped.
       const ids = end(keys, 'sent');
       sent += ids.length;
@@ -104,9 +109,11 @@ async function drain(): Promise<void> {
   }
 }
 
-async function post(body: string): Promise<[number, string | null, Answer]> {
+async function post(
+  body: string,
+): Promise<[status: number, retryAfter: string | null | undefined, Answer]> {
   let status = 0;
-  let retryAfter: string | null = null;
+  let retryAfter: string | null | undefined;
   let answer: Answer = {};
   try {
     // A string is text/plain: no preflight goes before it to a host of another origin.
@@ -129,10 +136,24 @@ async function post(body: string): Promise<[number, string | null, Answer]> {
   return [status, retryAfter, answer];
 }
 
-/** Runs while no other page of the origin does, as far as the browser can tell. */
+/** Ends what keeps other pages waiting since the last turn of this one. */
+let endTurn: ((value?: unknown) => void) | undefined;
+
+/**
+ * Runs while no other page of the origin does, as far as the browser can tell. A page may get the
+ * lock some ms before it sees what the one before it wrote: a second lock, which that one keeps for
+ * a while after its turn, makes it wait.
+ */
 async function alone(run: () => Promise<void>): Promise<void> {
   try {
-    await navigator.locks.request(url, run);
+    await navigator.locks.request(url, async () => {
+      endTurn?.();
+      await navigator.locks.request(`${url}1`, run);
+      void navigator.locks.request(
+        `${url}1`,
+        () => new Promise((resolve) => setTimeout((endTurn = resolve), SEEN_MS)),
+      );
+    });
   } catch {
     // There are no locks here: the host recognises what two pages send.
     await run();

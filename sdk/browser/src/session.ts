@@ -33,4 +33,4 @@ function campaignNow(): Session['campaign'] {
 
 /** Of the address. */
 export const parameter = (name: string): string | null =>
-  new URLSearchParams(location.search).get(name);
+  new URL(location.href).searchParams.get(name);

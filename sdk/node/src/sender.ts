@@ -1,4 +1,4 @@
-import { HOLD_MS, retryDelay, verdictOf } from '../../shared/delivery.ts';
+import { DONE, HOLD, HOLD_MS, RETRY, retryDelay, SPLIT, verdictOf } from '../../shared/delivery.ts';
 import { post, type Answer } from './post.ts';
 import type { Queue, Waiting } from './queue.ts';
 import type { RavandError } from './types.ts';
@@ -65,23 +65,23 @@ export class Sender {
   async #send(some: readonly Waiting[]): Promise<void> {
     const answer = await this.#post(some);
     const verdict = verdictOf(answer.status, some.length);
-    if (verdict === 'split') {
+    if (verdict === SPLIT) {
       this.#maxItems = some.length >> 1;
       return;
     }
-    if (verdict === 'retry') {
+    if (verdict === RETRY) {
       this.#hold(retryDelay(++this.#failures, answer.retryAfter));
       return;
     }
     this.#failures = 0;
     this.#maxItems = MAX_ITEMS;
-    if (verdict === 'done') {
+    if (verdict === DONE) {
       this.#complete(some, answer);
       return;
     }
     this.#drop(some, `http_${answer.status}`, answer.body.message ?? '');
     this.#options.refused(answer);
-    if (verdict === 'hold') this.#hold(HOLD_MS);
+    if (verdict === HOLD) this.#hold(HOLD_MS);
   }
 
   async #post(some: readonly Waiting[]): Promise<Answer> {

@@ -293,6 +293,32 @@ it('a week offline loses nothing, and nothing is sent meanwhile', async () => {
   expect(times).toEqual([16, 17, 18, 19, 20, 21, 22].map((day) => `2026-11-${day}`));
 });
 
+it('tabs that take turns send each event once, and their books have it once', async () => {
+  shop.options = { autoPage: false, flushAt: 5, flushInterval: 10 };
+  const [calls, every] = [300, 5];
+  const last = await open('/last');
+  const tabs = [await open('/'), await open('/other'), last];
+  const make = (page: Page) =>
+    page.evaluate(
+      async ([count, ms]) => {
+        for (let number = 0; number < count; number++) {
+          (globalThis as ShopWindow).ravand.track('e', { number });
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * ms));
+        }
+      },
+      [calls, every] as const,
+    );
+  await Promise.all(tabs.map(make));
+  await Promise.all(tabs.map(shops.flush));
+  const made = tabs.length * calls;
+  expect(host.events.size).toBe(made);
+  expect(host.items).toBe(made);
+  await shops.track(last, 'last');
+  await shops.flush(last);
+  const [balance] = host.balances.values();
+  expect(balance).toEqual({ made: made + 1, stored: made + 1, sent: made, dropped: {} });
+}, 60_000);
+
 it('the books of a browser have all its calls, and what the host has answered so far', async () => {
   shop.options = { autoPage: false };
   const page = await open('/');
