@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Ready } from '../../cli/stack/ready.ts';
 import { ownBrokerEnv, shardsEnv } from '../../cli/stack/stack-plan.ts';
 import { SERVER_USER, SERVICES_USER, urlOfUser } from '../../deploy/local/server-passwords.ts';
+import { choosePort, isPortFree } from '../../deploy/local/ports.ts';
 import { setNice } from '../../deploy/local/services/nice.ts';
 import { firstServer } from '../../platform/split-hosts.ts';
 import { endWithTest } from './end-with-test.ts';
@@ -164,13 +164,10 @@ export async function metric(adminUrl: string, name: string, label = ''): Promis
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }
 
-/** A port of loopback on which nothing listens. */
-export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
+/** A port of loopback on which nothing listens, and which no outgoing connection is given. */
+export const freePort = (): Promise<number> =>
+  choosePort({
+    preferred: [],
+    isFree: (port) => isPortFree('127.0.0.1', port),
+    random: Math.random,
   });
-}

@@ -2,8 +2,6 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +11,7 @@ import type { RedisSettings } from '../../../platform/redis/open-redis.ts';
 import { redisSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
 import { endWithTest } from '../../support/end-with-test.ts';
+import { freePort } from '../../support/service-process.ts';
 
 /**
  * The stack's Redis (REDIS_TEST_URL stands in while developing). Tests that share it keep to a
@@ -127,13 +126,4 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     await sleep(20);
   }
   throw new Error('the condition did not come true within ten seconds');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
