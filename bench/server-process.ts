@@ -2,6 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endWithTest } from '../test/support/end-with-test.ts';
 import { freePort } from '../test/support/service-process.ts';
 
 /** Core of the measured server. */
@@ -19,7 +20,7 @@ export interface Server {
 
 /**
  * Starts a server of this repository on the server's core and on a free port of loopback; resolves
- * when it answers POST /v1/status.
+ * when it answers POST /v1/status. It ends with this process.
  */
 export async function startServer(
   script: string,
@@ -35,6 +36,7 @@ export async function startServer(
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );
+  endWithTest(child);
   for (let waited = 0; waited < 15_000; waited += 100) {
     const isUp = await fetch(`http://127.0.0.1:${port}/v1/status`, {
       method: 'POST',

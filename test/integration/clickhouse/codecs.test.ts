@@ -46,7 +46,7 @@ const expected = (count: number) =>
 
 it('events of an earlier release and of this one are read alike, before and after they are merged', async () => {
   await insert(0, 500);
-  await database.migrate(ddl(['0094_codecs_of_reports']));
+  await database.migrate(ddl(['0094_codecs_of_reports', '0095_codec_of_properties']));
   // with both codecs in one table
   expect(await rows()).toEqual(expected(500));
   await insert(500, 1000);
@@ -55,11 +55,12 @@ it('events of an earlier release and of this one are read alike, before and afte
   expect(await rows()).toEqual(expected(1000));
   expect(
     await read(
-      "SELECT name, compression_codec AS codec FROM system.columns WHERE database = currentDatabase() AND table = 'events' AND name IN ('timestamp', 'received_at', '_offset', '_person') ORDER BY name",
+      "SELECT name, compression_codec AS codec FROM system.columns WHERE database = currentDatabase() AND table = 'events' AND name IN ('timestamp', 'received_at', '_offset', '_person', 'properties') ORDER BY name",
     ),
   ).toEqual([
     { name: '_offset', codec: 'CODEC(T64, ZSTD(1))' },
     { name: '_person', codec: 'CODEC(LZ4)' },
+    { name: 'properties', codec: 'CODEC(LZ4HC(2))' },
     { name: 'received_at', codec: 'CODEC(T64, ZSTD(1))' },
     { name: 'timestamp', codec: 'CODEC(T64, ZSTD(1))' },
   ]);
