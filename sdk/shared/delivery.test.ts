@@ -1,30 +1,30 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import * as delivery from './delivery.ts';
-import { HOLD_MS, LONGEST_DELAY_MS, retryDelay, verdictOf, type Verdict } from './delivery.ts';
+import { DONE, DROP, HOLD, HOLD_MS, LONGEST_DELAY_MS, RETRY, SPLIT } from './delivery.ts';
+import { retryDelay, verdictOf, type Verdict } from './delivery.ts';
 
 describe('what becomes of a batch (ingest 7.5)', () => {
   it.each<[status: number, items: number, Verdict]>([
-    [0, 1, delivery.RETRY],
-    [200, 1, delivery.DONE],
-    [202, 9, delivery.DONE],
-    [304, 1, delivery.RETRY],
-    [400, 1, delivery.DROP],
-    [400, 2, delivery.SPLIT],
-    [401, 2, delivery.HOLD],
-    [402, 2, delivery.HOLD],
-    [403, 1, delivery.HOLD],
-    [404, 2, delivery.DROP],
-    [405, 2, delivery.DROP],
-    [408, 2, delivery.DROP],
-    [413, 1, delivery.DROP],
-    [413, 2, delivery.SPLIT],
-    [422, 2, delivery.DROP],
-    [429, 2, delivery.RETRY],
-    [500, 2, delivery.RETRY],
-    [503, 2, delivery.RETRY],
-    [504, 2, delivery.RETRY],
-    [599, 2, delivery.RETRY],
+    [0, 1, RETRY],
+    [200, 1, DONE],
+    [202, 9, DONE],
+    [304, 1, RETRY],
+    [400, 1, DROP],
+    [400, 2, SPLIT],
+    [401, 2, HOLD],
+    [402, 2, HOLD],
+    [403, 1, HOLD],
+    [404, 2, DROP],
+    [405, 2, DROP],
+    [408, 2, DROP],
+    [413, 1, DROP],
+    [413, 2, SPLIT],
+    [422, 2, DROP],
+    [429, 2, RETRY],
+    [500, 2, RETRY],
+    [503, 2, RETRY],
+    [504, 2, RETRY],
+    [599, 2, RETRY],
   ])('after %d, of %d events: verdict %d', (status, items, verdict) => {
     expect(verdictOf(status, items)).toBe(verdict);
   });
@@ -36,11 +36,11 @@ describe('what becomes of a batch (ingest 7.5)', () => {
         fc.integer({ min: 1, max: 500 }),
         (status, n) => {
           const verdict = verdictOf(status, n);
-          expect(verdict === delivery.DONE).toBe(status >= 200 && status < 300);
-          expect(
-            verdict === delivery.DROP || verdict === delivery.HOLD || verdict === delivery.SPLIT,
-          ).toBe(status >= 400 && status < 500 && status !== 429);
-          if (verdict === delivery.SPLIT) expect(n).toBeGreaterThan(1);
+          expect(verdict === DONE).toBe(status >= 200 && status < 300);
+          expect(verdict === DROP || verdict === HOLD || verdict === SPLIT).toBe(
+            status >= 400 && status < 500 && status !== 429,
+          );
+          if (verdict === SPLIT) expect(n).toBeGreaterThan(1);
         },
       ),
     );

@@ -140,7 +140,7 @@ async function post(
 let endTurn: ((value?: unknown) => void) | undefined;
 
 /**
- * Runs while no other page of the origin does, as far as the browser can tell. A page may get the
+ * Runs while no other page of the origin does, where the browser has Web Locks. A page may get the
  * lock some ms before it sees what the one before it wrote: a second lock, which that one keeps for
  * a while after its turn, makes it wait.
  */
