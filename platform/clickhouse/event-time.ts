@@ -6,7 +6,8 @@ export const DAYS_UNTIL = Date.UTC(2100, 0, 1);
 
 /**
  * Conditions on the time of events, epoch milliseconds. `events` is ordered by the day of an event,
- * then by its person: without a condition on the day itself ClickHouse reads the whole month.
+ * then by its person: without a condition on the day itself ClickHouse reads the whole month. That
+ * condition only chooses what is read (indexHint): no row is tested for it again.
  */
 export function sinceSql(time: number, params: SqlParams): string {
   return `timestamp >= ${params.instant(Math.max(0, time))}${daySql('>=', time, params)}`;
@@ -24,5 +25,5 @@ export function beforeSql(time: number, params: SqlParams): string {
 function daySql(compare: '>=' | '<=', time: number, params: SqlParams): string {
   if (time <= 0 || time >= DAYS_UNTIL) return '';
   // toDate() takes a small number as a day since 1970; statements have 128 KiB at most
-  return ` AND toDate(timestamp) ${compare} toDate(${params.whole(Math.floor(time / DAY))})`;
+  return ` AND indexHint(toDate(timestamp) ${compare} toDate(${params.whole(Math.floor(time / DAY))}))`;
 }
