@@ -5,6 +5,7 @@ import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { planningOf } from '../planning.ts';
 import type { EventCounter } from './event-counter.ts';
 import { NativeColumns } from './native-columns.ts';
+import type { ServerThreads } from './server-threads.ts';
 
 /** A statement of many events; data that goes to another thread. */
 export interface EventsToRead {
@@ -15,11 +16,14 @@ export interface EventsToRead {
   queryId: string;
   /** The number of its slice. */
   slice: number;
+  /** How many statements of the report run at a time. */
+  atOnce: number;
 }
 
 interface Reader {
   clickhouse: ClickhouseSettings;
   counter: EventCounter;
+  serverThreads: ServerThreads;
   signal: AbortSignal;
 }
 
@@ -28,16 +32,18 @@ interface Reader {
  * readResultBytes() does, or with OutOfMemory.
  */
 export async function readEvents(
-  { accountId, compiled, settings, queryId, slice }: EventsToRead,
-  { clickhouse, counter, signal }: Reader,
+  { accountId, compiled, settings, queryId, slice, atOnce }: EventsToRead,
+  { clickhouse, counter, serverThreads, signal }: Reader,
 ): Promise<number> {
   const columns = new NativeColumns((people, keys) => counter.add(slice, people, keys));
+  const asker = { accountId, queryId, signal, application: 'report-threads' };
   const statement = {
-    ...{ accountId, queryId, signal, application: 'report-threads' },
+    ...asker,
     ...{ sql: `${compiled.sql} FORMAT Native`, params: compiled.params },
     settings: {
       ...planningOf(compiled.sql),
       ...settings,
+      max_threads: await serverThreads.share(atOnce, asker),
       cancel_http_readonly_queries_on_client_close: 1 as const,
     },
   };

@@ -2,11 +2,11 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { randomUUID } from 'node:crypto';
 import type { KillQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
 import { CLICKHOUSE_QUERY } from '../../../platform/clickhouse/rows.ts';
-import type { CompiledQuery } from '../../../platform/clickhouse/sql.ts';
 import { inStep } from '../../../platform/tracing/request-span.ts';
 import type { Merges } from '../../../audiences/people-sql.ts';
 import type { Counted } from './counted.ts';
 import type { ManyEvents } from './many-events.ts';
+import type { EventsToRead } from './read-events.ts';
 import type { ReportThread } from './report-thread.ts';
 import type { Lease } from './report-threads.ts';
 
@@ -55,12 +55,14 @@ export async function readMany(report: EventsOfReport, lease: Lease): Promise<Re
 async function readEvents(report: EventsOfReport, { threads }: Lease): Promise<number | undefined> {
   const others = new AbortController();
   const signal = AbortSignal.any([report.signal, others.signal]);
-  const statements = report.many.statements(report.merges, threads.length).entries();
+  const all = report.many.statements(report.merges, threads.length);
+  const atOnce = Math.min(all.length, threads.length);
+  const statements = all.entries();
   let rows = 0;
   const failures: unknown[] = [];
   const readSlices = async (thread: ReportThread): Promise<void> => {
     for (const [slice, compiled] of statements) {
-      const read = await readSlice({ ...report, signal }, { thread, slice, compiled });
+      const read = await readSlice({ ...report, signal }, { thread, slice, compiled, atOnce });
       if (read === 'no memory') {
         others.abort(NO_MEMORY);
         return;
@@ -81,9 +83,13 @@ async function readEvents(report: EventsOfReport, { threads }: Lease): Promise<n
   return rows;
 }
 
+interface SliceToRead extends Pick<EventsToRead, 'slice' | 'compiled' | 'atOnce'> {
+  thread: ReportThread;
+}
+
 async function readSlice(
   { accountId, settings, kill, signal }: EventsOfReport,
-  { thread, slice, compiled }: { thread: ReportThread; slice: number; compiled: CompiledQuery },
+  { thread, slice, compiled, atOnce }: SliceToRead,
 ): Promise<number | 'no memory'> {
   const queryId = randomUUID();
   const abort = () => {
@@ -94,7 +100,7 @@ async function readSlice(
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await thread.run('read', {
-      ...{ accountId, compiled, queryId, slice },
+      ...{ accountId, compiled, queryId, slice, atOnce },
       settings: { ...settings, max_execution_time: MAX_SECONDS },
     });
   } finally {

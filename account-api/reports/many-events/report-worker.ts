@@ -2,6 +2,7 @@ import { constants, getPriority, platform, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EventCounter, OutOfMemory } from './event-counter.ts';
 import { readEvents } from './read-events.ts';
+import { ServerThreads } from './server-threads.ts';
 import type { ThreadAnswer, ThreadData, ThreadMessage } from './report-thread.ts';
 
 type Job = Exclude<ThreadMessage, { kind: 'abort' }>;
@@ -12,6 +13,7 @@ if (platform() === 'linux' && getPriority() < 0) setPriority(constants.priority.
 
 const { clickhouse, memory, thread } = workerData as ThreadData;
 const counter = new EventCounter(memory, thread);
+const serverThreads = new ServerThreads(clickhouse);
 let reading = new AbortController();
 
 parentPort?.on('message', (message: ThreadMessage) => {
@@ -36,7 +38,7 @@ function run(job: Job): unknown {
   switch (job.kind) {
     case 'read':
       reading = new AbortController();
-      return readEvents(job.ask, { clickhouse, counter, signal: reading.signal });
+      return readEvents(job.ask, { clickhouse, counter, serverThreads, signal: reading.signal });
     case 'count':
       return counter.count(job.ask);
     case 'rank':
