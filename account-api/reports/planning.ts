@@ -38,11 +38,15 @@ export type Planning = ClickHouseSettings & { enable_sharding_aggregator?: 0 | 1
  * Where rows are grouped by person, each thread takes the rows of its share of the people, so that
  * nobody is a group of two threads that are put together afterwards; a group for each value of a
  * breakdown is too large a share.
+ *
+ * Where properties are read, whether one is present is read of the names alone, and the value of
+ * one without a map of all.
  */
 export function planningOf(sql: string): Planning {
   const foldsTies = sql.includes('arrayFold((acc, ');
   const mergesLevels = / JOIN | people /.test(sql) && !foldsTies;
   const isMerged = sql.includes(' AS identities ON ') && !sql.includes(' AS traits ');
+  const readsProperties = /\b(properties|property_numbers)\b/.test(sql);
   const isByPerson = / GROUP BY person\b/.test(sql) && !/ GROUP BY value\)/.test(sql);
   return {
     ...PLANNING,
@@ -50,5 +54,6 @@ export function planningOf(sql: string): Planning {
     ...(mergesLevels ? {} : { query_plan_merge_expressions: 0 }),
     ...(isMerged ? { query_plan_join_swap_table: 'false' } : {}),
     ...(isByPerson ? { enable_sharding_aggregator: 1 } : {}),
+    ...(readsProperties ? { optimize_functions_to_subcolumns: 1 } : {}),
   };
 }

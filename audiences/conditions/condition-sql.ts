@@ -1,3 +1,4 @@
+import { isWord, propertyWord } from '../../events/property-words.ts';
 import { isProfileColumn } from '../../events/traits.ts';
 import { EVENT_FIELDS, type EventField } from './event-fields.ts';
 import type { Filter, Scalar, Target, Test } from './condition.ts';
@@ -9,8 +10,15 @@ import type { SqlParams } from '../../platform/clickhouse/sql.ts';
  */
 export interface TargetSql {
   has: string;
-  text?: { has: string; value: string };
+  text?: { has: string; value: string; words?: WordsSql };
   number?: { has: string; value: string };
+}
+
+/** Texts that are words are found in a column of their own (events/property-words.ts). */
+export interface WordsSql {
+  column: string;
+  /** What the column has of a word. */
+  stored: (word: string) => string;
 }
 
 export interface FilterSqlContext {
@@ -45,9 +53,10 @@ export function eventTargetSql(
   target: Exclude<Target, { kind: 'trait' }>,
   params: SqlParams,
 ): TargetSql {
-  return target.kind === 'property'
-    ? mapTarget({ name: target.name, texts: 'properties', numbers: 'property_numbers' }, params)
-    : fieldTarget(target.name);
+  if (target.kind === 'field') return fieldTarget(target.name);
+  const { name } = target;
+  const words = { column: '_property_words', stored: (word: string) => propertyWord(name, word) };
+  return mapTarget({ name, texts: 'properties', numbers: 'property_numbers', words }, params);
 }
 
 /** A trait of a row of the view `people` (reports: People). */
@@ -57,15 +66,19 @@ export function traitTargetSql(name: string, params: SqlParams): TargetSql {
     : mapTarget({ name, texts: 'traits', numbers: 'trait_numbers' }, params);
 }
 
-function mapTarget(
-  { name, texts, numbers }: { name: string; texts: string; numbers: string },
-  params: SqlParams,
-): TargetSql {
+interface MapSql {
+  name: string;
+  texts: string;
+  numbers: string;
+  words?: WordsSql;
+}
+
+function mapTarget({ name, texts, numbers, words }: MapSql, params: SqlParams): TargetSql {
   const key = params.text(name);
   const has = `mapContains(${texts}, ${key})`;
   return {
     has,
-    text: { has, value: `${texts}[${key}]` },
+    text: { has, value: `${texts}[${key}]`, ...(words ? { words } : {}) },
     number: { has: `mapContains(${numbers}, ${key})`, value: `${numbers}[${key}]` },
   };
 }
@@ -142,11 +155,36 @@ function scalarSql(
 ): string {
   const sign = isEqual ? '=' : '!=';
   if ('number' in value) return numberSql(target, `${sign} ${params.float(value.number)}`);
-  if (!target.text) return 'false';
-  const comparison = `${target.text.value} ${sign} ${params.text(value.text)}`;
+  const { text } = target;
+  if (!text) return 'false';
+  const word = wordsSql(text, [value.text], params);
+  if (word !== undefined) return isEqual ? word : `${text.has} AND NOT ${word}`;
+  const comparison = `${text.value} ${sign} ${params.text(value.text)}`;
   // a map returns '' for an absent key, and an absent column is '': equality with another text
   // implies presence
-  return isEqual && value.text !== '' ? comparison : `${target.text.has} AND ${comparison}`;
+  return isEqual && value.text !== '' ? comparison : `${text.has} AND ${comparison}`;
+}
+
+/** Whether a text is one of these, if all are words; such a text is present. */
+function wordsSql(
+  { words }: NonNullable<TargetSql['text']>,
+  texts: readonly string[],
+  params: SqlParams,
+): string | undefined {
+  if (!words || !texts.every(isWord)) return undefined;
+  const [first = '', ...others] = texts.map(words.stored);
+  return others.length === 0
+    ? `has(${words.column}, ${params.text(first)})`
+    : `arrayExists(word -> ${params.isTextIn('word', [first, ...others])}, ${words.column})`;
+}
+
+function textsSql(
+  text: NonNullable<TargetSql['text']>,
+  { texts, params, isIn }: { texts: readonly string[]; params: SqlParams; isIn: boolean },
+): string {
+  const words = wordsSql(text, texts, params);
+  if (words !== undefined && isIn) return words;
+  return `${text.has} AND ${isIn ? '' : 'NOT '}${words ?? params.isTextIn(text.value, texts)}`;
 }
 
 /** `in` is the disjunction of eq, `not_in` the conjunction of neq, over texts and numbers apart. */
@@ -159,8 +197,7 @@ function listSql(
   const not = isIn ? '' : 'NOT ';
   const sides: string[] = [];
   const { text, number } = target;
-  if (texts.length > 0)
-    sides.push(text ? `${text.has} AND ${not}${params.isTextIn(text.value, texts)}` : 'false');
+  if (texts.length > 0) sides.push(text ? textsSql(text, { texts, params, isIn }) : 'false');
   if (numbers.length > 0)
     sides.push(
       number ? `${number.has} AND ${not}${params.isFloatIn(number.value, numbers)}` : 'false',

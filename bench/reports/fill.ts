@@ -40,6 +40,7 @@ const LIVE = [
   'events/ddl/0093_fewer_merges.sql',
   'events/ddl/0094_codecs_of_reports.sql',
   'events/ddl/0095_codec_of_properties.sql',
+  'events/ddl/0096_property_words.sql',
   'profiles/ddl/0003_profiles.sql',
   'identities/ddl/0004_identities_flat.sql',
   'profiles/ddl/0005_people.sql',

@@ -9,6 +9,7 @@ import type { Merges } from '../../audiences/people-sql.ts';
 import { compileRetention } from '../../account-api/reports/retention/compile.ts';
 import { parseRetention } from '../../account-api/reports/retention/request.ts';
 import { SqlParams, type CompiledQuery } from '../../platform/clickhouse/sql.ts';
+import { isWord, propertyWord } from '../../events/property-words.ts';
 import { dayText, tehranDay } from '../../events/tehran-time.ts';
 import { ACCOUNT, type Volume } from './fill.ts';
 
@@ -33,6 +34,17 @@ const DAY_MS = 86_400_000;
 const WINDOW_DAYS = 7;
 /** Maximum number of filters of a report (reports: Shared by both reports). */
 const MAX_FILTERS = 10;
+/** One in five events; a word (events/property-words.ts). */
+const CATEGORY = { property: 'category', value: 'audio' };
+/** One in three hundred; no word. */
+const BRAND = { property: 'brand', value: 'brand-7' };
+
+/** The same as a condition of a scan, which reads what a filter reads. */
+function isOneOf({ property, value }: { property: string; value: string }): string {
+  return isWord(value)
+    ? `has(_property_words, '${propertyWord(property, value)}')`
+    : `properties['${property}'] = '${value}'`;
+}
 
 /** The questions of the bench: everything lies within the days of the volume. */
 export function questions(volume: Volume): Question[] {
@@ -59,34 +71,35 @@ export function questions(volume: Volume): Question[] {
   const funnel = (
     count: number,
     days: number,
-    options: { merges: Merges; filtered?: boolean },
+    options: { merges: Merges; filter?: { property: string; value: string } },
   ): Question => {
     const names = steps(count);
-    const isFiltered = (index: number) => options.filtered === true && index < MAX_FILTERS;
-    const filters = [{ property: 'category', op: 'eq', value: 'audio' }];
+    const { filter } = options;
+    const isFiltered = (index: number) => filter !== undefined && index < MAX_FILTERS;
+    const filters = [{ op: 'eq', ...filter }];
     const parsed = parseFunnel({
       steps: names.map((event, index) => (isFiltered(index) ? { event, filters } : { event })),
       from: day(days + WINDOW_DAYS),
       to: day(WINDOW_DAYS),
     });
     if (!parsed.ok) throw new Error(parsed.problem.message);
-    const own = `${ofAccount} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)}`;
     const { from, person } = jsonPeople(options.merges);
     const matches = names.map(
       (name, index) =>
-        `event = '${name}'${isFiltered(index) ? ` AND JSONExtractString(properties, 'category') = 'audio'` : ''}`,
+        `event = '${name}'${filter && isFiltered(index) ? ` AND JSONExtractString(properties, '${filter.property}') = '${filter.value}'` : ''}`,
     );
     const unfiltered = names.filter((_, index) => !isFiltered(index));
-    const filter =
-      options.filtered === true
-        ? ` AND (properties['category'] = 'audio'${unfiltered.length > 0 ? ` OR ${named(unfiltered)}` : ''})`
-        : '';
+    const own = `${ofAccount} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)}${
+      filter
+        ? ` AND (${isOneOf(filter)}${unfiltered.length > 0 ? ` OR ${named(unfiltered)}` : ''})`
+        : ''
+    }`;
     return {
-      name: `funnel, ${count} steps over ${days} days${options.filtered === true ? ', a property filter on every step, at most ten' : ''}${options.merges === 'table' ? ', with joined names' : ''}`,
+      name: `funnel, ${count} steps over ${days} days${filter ? `, ${filter.property} ${filter.value} on every step, at most ten` : ''}${options.merges === 'table' ? ', with joined names' : ''}`,
       ours: compileFunnel({ request: parsed.request, accountId: ACCOUNT, merges: options.merges }),
       many: countedBy(funnelOfMany(parsed.request, ACCOUNT), options.merges),
-      scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}${filter}`,
-      grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own}${filter} GROUP BY _person)`,
+      scan: `SELECT max(timestamp), max(_person), uniqCombined(event) FROM events WHERE ${own}`,
+      grouped: `SELECT count(), max(m) FROM (SELECT max(timestamp) AS m FROM events WHERE ${own} GROUP BY _person)`,
       json: `SELECT level, count() FROM (SELECT ${person} AS person, windowFunnel(${WINDOW_DAYS * 86_400_000_000})(toUInt64(toUnixTimestamp64Micro(timestamp)), ${matches.join(', ')}) AS level
         FROM ${from} WHERE team_id = ${ACCOUNT} AND ${named(names)} AND ${between(days + WINDOW_DAYS, 0)} GROUP BY person) GROUP BY level`,
     };
@@ -151,9 +164,10 @@ export function questions(volume: Volume): Question[] {
   return [
     funnel(4, 30, { merges: 'none' }),
     funnel(4, 30, { merges: 'table' }),
-    funnel(4, 30, { merges: 'none', filtered: true }),
+    funnel(4, 30, { merges: 'none', filter: CATEGORY }),
+    funnel(4, 30, { merges: 'none', filter: BRAND }),
     funnel(12, volume.days - WINDOW_DAYS, { merges: 'none' }),
-    funnel(12, volume.days - WINDOW_DAYS, { merges: 'none', filtered: true }),
+    funnel(12, volume.days - WINDOW_DAYS, { merges: 'none', filter: CATEGORY }),
     retention('none'),
     retention('table'),
     audience('none'),

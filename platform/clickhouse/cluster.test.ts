@@ -44,6 +44,9 @@ describe('a statement for a cluster', () => {
       "ALTER TABLE t_local ON CLUSTER 'c' ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))",
       "ALTER TABLE t ON CLUSTER 'c' ADD COLUMN IF NOT EXISTS c String CODEC(ZSTD(1))",
     ]);
+    expect(adaptToCluster('ALTER TABLE t MATERIALIZE COLUMN c', cluster)).toEqual([
+      "ALTER TABLE t_local ON CLUSTER 'c' MATERIALIZE COLUMN c",
+    ]);
     const index = 'ALTER TABLE t ADD INDEX IF NOT EXISTS i c TYPE minmax GRANULARITY 1';
     expect(adaptToCluster(index, cluster)).toEqual([
       "ALTER TABLE t_local ON CLUSTER 'c' ADD INDEX IF NOT EXISTS i c TYPE minmax GRANULARITY 1",

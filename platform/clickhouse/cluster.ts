@@ -37,7 +37,7 @@ export function adaptToCluster(
     return [local, over];
   }
   const altered =
-    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|MODIFY COLUMN(?= \w+ CODEC)|(?:ADD|MATERIALIZE) (?:INDEX|PROJECTION)|ADD COLUMN) /.exec(
+    /^ALTER TABLE (\w+) (MODIFY SETTING|MODIFY TTL|MODIFY COLUMN(?= \w+ CODEC)|(?:ADD|MATERIALIZE) (?:INDEX|PROJECTION)|MATERIALIZE COLUMN|ADD COLUMN) /.exec(
       statement,
     );
   if (altered?.[1] !== undefined) {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isWord, propertyWord } from '../../../events/property-words.ts';
 import type { EventRow } from '../../../schemas/records.ts';
 import { NEWEST_ROW_VERSION, ROW_VERSIONS, rowVersion } from '../../../schemas/row-versions.ts';
 import { columnsOf } from '../insert-batch.ts';
@@ -9,12 +10,17 @@ import { readNative } from '../testing/read-native.ts';
 import { rowAt } from '../testing/row-records.ts';
 import { nativeBlock } from './block.ts';
 import { columnType } from './column-types.ts';
+import { WordsColumn } from './words-column.ts';
 
 const { fields, type } = rowVersion(NEWEST_ROW_VERSION);
 
-/** Few values, so that rows share them; long ones, and as many as an index of a byte lacks. */
+/**
+ * Few values, so that rows share them; long ones, and as many as an index of a byte lacks. Some are
+ * words of exactly the greatest size, a byte longer, or no words.
+ */
 const texts = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('', '', 'a', 'b', 'خرید', 'x'.repeat(200)) },
+  { weight: 3, arbitrary: fc.constantFrom('ش'.repeat(12), `${'ش'.repeat(12)}x`, 'a=b', 'n1') },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 300 }) },
 );
 /** Of the encoder of the test. */
@@ -80,6 +86,13 @@ describe('a block of rows', () => {
         const read = readNative(Buffer.concat(block.parts));
         expect(read.rows).toBe(some.length);
         expect([...read.columns.keys()]).toEqual(block.columns);
+        expect(read.columns.get('_property_words') ?? some.map(() => [])).toEqual(
+          some.map(({ properties }) =>
+            Object.entries(properties)
+              .filter(([, value]) => isWord(value))
+              .map(([name, value]) => propertyWord(name, value)),
+          ),
+        );
         for (const name of columnsOf(NEWEST_ROW_VERSION)) {
           const values = some.map((row) => row[name as keyof EventRow]);
           const stored = read.columns.get(name) ?? some.map(() => defaultOf(name));
@@ -148,6 +161,7 @@ describe('a block of rows', () => {
       nativeBlock({ version: NEWEST_ROW_VERSION, count: 1, datums }).parts,
     );
     expect(readNative(bytes).columns.get('properties')).toEqual([{ a: '1', b: '2' }]);
+    expect(readNative(bytes).columns.get('_property_words')).toEqual([[]]);
   });
 });
 
@@ -163,9 +177,12 @@ it('the types of the columns are those of the table', () => {
     ].map(([, name, columnType]) => [name, columnType]),
   );
   const ours = fields.map((field) => [field.name, columnType(field)] as const);
-  expect(new Map(ours.filter(([name]) => columnsOf(NEWEST_ROW_VERSION).includes(name)))).toEqual(
-    declared,
+  const inserted = ours.filter(([name]) => columnsOf(NEWEST_ROW_VERSION).includes(name));
+  const words = new WordsColumn(0);
+  expect(new Map([...inserted, [words.name, words.type]])).toEqual(
+    new Map([...declared].map(([name, one]) => [name, one?.replace(/ DEFAULT .*/, '')])),
   );
-  // What is left out gets the default of its type.
-  expect([...declared.values()].filter((one) => one?.includes('DEFAULT'))).toEqual([]);
+  // What is left out gets the default of its type; words that are left out follow from properties.
+  const withDefault = [...declared].filter(([, one]) => one?.includes(' DEFAULT '));
+  expect(withDefault.map(([name]) => name)).toEqual(['_property_words']);
 });

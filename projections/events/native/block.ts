@@ -11,6 +11,7 @@ import {
 import { LowCardinalityColumn, MapColumn } from './dictionary-columns.ts';
 import { columnType, isStored, type ColumnType } from './column-types.ts';
 import { DatumReader } from './datum-reader.ts';
+import { WordsColumn } from './words-column.ts';
 
 /** Rows in ClickHouse's Native format: one block. */
 export interface NativeBlock {
@@ -51,7 +52,12 @@ export function nativeBlock({
   if (!columns.some((column) => column?.isUsed)) columns[0] = plan[0]?.create(count);
   const used = plan.flatMap(({ name, type }, at) => {
     const column = columns[at];
-    return column && (column.isUsed || at === 0) ? [{ name, type, data: column.finish() }] : [];
+    if (!column || (!column.isUsed && at > 0)) return [];
+    const { derived } = column;
+    return [
+      { name, type, data: column.finish() },
+      ...(derived ? [{ name: derived.name, type: derived.type, data: derived.finish() }] : []),
+    ];
   });
   const parts = used.flatMap(({ name, type, data }) => [text(name), text(type), ...data]);
   return {
@@ -123,7 +129,9 @@ function columnOf(field: RowField, rows: number): NativeColumn {
     case 'Map(LowCardinality(String), String)':
     case 'Map(LowCardinality(String), Float64)': {
       const values = type.endsWith('Float64)') ? 'double' : 'string';
-      return isStored(field.name) ? new MapColumn(rows, values) : new IgnoredColumn(values);
+      if (!isStored(field.name)) return new IgnoredColumn(values);
+      const words = field.name === 'properties' ? new WordsColumn(rows) : undefined;
+      return new MapColumn(rows, values, words);
     }
   }
 }

@@ -13,6 +13,14 @@ export interface NativeColumn {
   add(row: number, datum: DatumReader): void;
   /** The column's data, of all its rows. */
   finish(): Buffer[];
+  /** A column that follows from this one's values; it is inserted where this one is. */
+  readonly derived?: DerivedColumn | undefined;
+}
+
+export interface DerivedColumn {
+  readonly name: string;
+  readonly type: string;
+  finish(): Buffer[];
 }
 
 const TWO_32 = 2 ** 32;

@@ -44,6 +44,13 @@ class NativeReader {
       this.#prefix();
       return this.#dictionaryValues(rows);
     }
+    if (type === `Array(${lowCardinality})`) {
+      this.#prefix();
+      const ends = this.#list(rows, () => this.#uint64());
+      const count = ends.at(-1) ?? 0;
+      const all = count === 0 ? [] : this.#dictionaryValues(count);
+      return ends.map((end, row) => all.slice(ends[row - 1] ?? 0, end));
+    }
     const [, values] =
       new RegExp(`^Map\\(${lowCardinality.replace(/[()]/g, '\\$&')}, (\\w+)\\)$`).exec(type) ?? [];
     if (values === undefined) return this.#list(rows, () => this.#value(type));

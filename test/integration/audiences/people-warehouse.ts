@@ -39,7 +39,11 @@ const TABLES = [
 /** A database of its own on the stack's ClickHouse, with the live schema of `events`. */
 export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse> {
   const { client, insert, close } = await openTestDatabase(name, {
-    ddl: ['projections/events/ddl/0001_events.sql', 'projections/addresses/ddl/0050_addresses.sql'],
+    ddl: [
+      'projections/events/ddl/0001_events.sql',
+      'projections/events/ddl/0096_property_words.sql',
+      'projections/addresses/ddl/0050_addresses.sql',
+    ],
     tables: TABLES,
   });
   const replace = async (table: string, values: Record<string, unknown>[]) => {

@@ -10,6 +10,7 @@ import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const DDL = [
   'projections/events/ddl/0001_events.sql',
+  'projections/events/ddl/0096_property_words.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
   'projections/messages/ddl/0060_messages.sql',
 ];

@@ -31,6 +31,7 @@ beforeAll(async () => {
   database = await openTestDatabase('planner', {
     ddl: [
       'projections/events/ddl/0001_events.sql',
+      'projections/events/ddl/0096_property_words.sql',
       'projections/identities/ddl/0004_identities_flat.sql',
       'projections/profiles/ddl/0003_profiles.sql',
       'projections/profiles/ddl/0005_people.sql',

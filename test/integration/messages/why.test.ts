@@ -37,6 +37,7 @@ describe('what ClickHouse says of a message', () => {
     database = await openTestDatabase('why_message', {
       ddl: [
         'projections/events/ddl/0001_events.sql',
+        'projections/events/ddl/0096_property_words.sql',
         'projections/identities/ddl/0004_identities_flat.sql',
         'projections/messages/ddl/0060_messages.sql',
       ],

@@ -97,6 +97,7 @@ const property = fc.constantFrom<{ text?: string; number?: number }>(
   { text: 'x' },
   { text: 'y' },
   { text: 'xy' },
+  { text: 'x=y' },
   { text: '' },
   { text: '2' },
   { text: '1', number: 1 },
@@ -201,12 +202,12 @@ const filter = fc.oneof(
   fc.record({
     property: fc.constantFrom('p', 'q'),
     op: fc.constantFrom('eq', 'neq'),
-    value: fc.constantFrom('x', 'y', '2', 2, 1, true, ''),
+    value: fc.constantFrom('x', 'y', 'x=y', '2', 2, 1, true, ''),
   }),
   fc.record({
     property: fc.constantFrom('p', 'q'),
     op: fc.constantFrom('in', 'not_in'),
-    value: fc.array(fc.constantFrom('x', 'y', '2', 2, 1, 2.5, true), {
+    value: fc.array(fc.constantFrom('x', 'y', 'x', 'y', 'x=y', '2', 2, 1, 2.5, true), {
       minLength: 1,
       maxLength: 3,
     }),

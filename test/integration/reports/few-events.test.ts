@@ -10,6 +10,7 @@ import { openTestDatabase, type TestDatabase } from '../../support/test-database
 
 const DDL = [
   'projections/events/ddl/0001_events.sql',
+  'projections/events/ddl/0096_property_words.sql',
   'projections/profiles/ddl/0003_profiles.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
   'projections/profiles/ddl/0005_people.sql',

@@ -17,6 +17,7 @@ import { openTestDatabase, type TestDatabase } from '../../support/test-database
 
 const DDL = [
   'projections/events/ddl/0001_events.sql',
+  'projections/events/ddl/0096_property_words.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
 ];
 const START = Date.UTC(2026, 8, 1);

@@ -14,6 +14,7 @@ export interface Warehouse {
 
 const DDL = [
   'projections/events/ddl/0001_events.sql',
+  'projections/events/ddl/0096_property_words.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
 ];
 /** A table in place of the view `people` (reports: People), so that tests can fill it. */

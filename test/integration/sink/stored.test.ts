@@ -57,10 +57,11 @@ describe('the events sink', () => {
       ...columns,
       timestamp: '2026-11-01 02:03:04.567',
       received_at: '2026-11-02 00:00:00.000',
+      _property_words: ['رنگ=آبی'],
       person_matches: 1,
     });
     expect(Object.keys(found ?? {}).toSorted()).toEqual(
-      [...Object.keys(columns), 'person_matches'].toSorted(),
+      [...Object.keys(columns), '_property_words', 'person_matches'].toSorted(),
     );
   });
 
