@@ -157,34 +157,27 @@ function scalarSql(
   if ('number' in value) return numberSql(target, `${sign} ${params.float(value.number)}`);
   const { text } = target;
   if (!text) return 'false';
-  const word = wordsSql(text, [value.text], params);
-  if (word !== undefined) return isEqual ? word : `${text.has} AND NOT ${word}`;
+  const words = wordsSql(text, [value.text], { params, isIn: isEqual });
+  if (words !== undefined) return words;
   const comparison = `${text.value} ${sign} ${params.text(value.text)}`;
   // a map returns '' for an absent key, and an absent column is '': equality with another text
   // implies presence
   return isEqual && value.text !== '' ? comparison : `${text.has} AND ${comparison}`;
 }
 
-/** Whether a text is one of these, if all are words; such a text is present. */
+/** Whether a text is present and one of these, or none of them; undefined unless all are words. */
 function wordsSql(
-  { words }: NonNullable<TargetSql['text']>,
+  { has, words }: NonNullable<TargetSql['text']>,
   texts: readonly string[],
-  params: SqlParams,
+  { params, isIn }: { params: SqlParams; isIn: boolean },
 ): string | undefined {
   if (!words || !texts.every(isWord)) return undefined;
   const [first = '', ...others] = texts.map(words.stored);
-  return others.length === 0
-    ? `has(${words.column}, ${params.text(first)})`
-    : `arrayExists(word -> ${params.isTextIn('word', [first, ...others])}, ${words.column})`;
-}
-
-function textsSql(
-  text: NonNullable<TargetSql['text']>,
-  { texts, params, isIn }: { texts: readonly string[]; params: SqlParams; isIn: boolean },
-): string {
-  const words = wordsSql(text, texts, params);
-  if (words !== undefined && isIn) return words;
-  return `${text.has} AND ${isIn ? '' : 'NOT '}${words ?? params.isTextIn(text.value, texts)}`;
+  const any =
+    others.length === 0
+      ? `has(${words.column}, ${params.text(first)})`
+      : `arrayExists(word -> ${params.isTextIn('word', [first, ...others])}, ${words.column})`;
+  return isIn ? any : `${has} AND NOT ${any}`;
 }
 
 /** `in` is the disjunction of eq, `not_in` the conjunction of neq, over texts and numbers apart. */
@@ -197,7 +190,10 @@ function listSql(
   const not = isIn ? '' : 'NOT ';
   const sides: string[] = [];
   const { text, number } = target;
-  if (texts.length > 0) sides.push(text ? textsSql(text, { texts, params, isIn }) : 'false');
+  const isOneOf = ({ has, value }: NonNullable<TargetSql['text']>): string =>
+    `${has} AND ${not}${params.isTextIn(value, texts)}`;
+  if (texts.length > 0)
+    sides.push(text ? (wordsSql(text, texts, { params, isIn }) ?? isOneOf(text)) : 'false');
   if (numbers.length > 0)
     sides.push(
       number ? `${number.has} AND ${not}${params.isFloatIn(number.value, numbers)}` : 'false',

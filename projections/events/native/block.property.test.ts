@@ -10,6 +10,7 @@ import { readNative } from '../testing/read-native.ts';
 import { rowAt } from '../testing/row-records.ts';
 import { nativeBlock } from './block.ts';
 import { columnType } from './column-types.ts';
+import { Dictionary } from './dictionary.ts';
 import { WordsColumn } from './words-column.ts';
 
 const { fields, type } = rowVersion(NEWEST_ROW_VERSION);
@@ -178,7 +179,7 @@ it('the types of the columns are those of the table', () => {
   );
   const ours = fields.map((field) => [field.name, columnType(field)] as const);
   const inserted = ours.filter(([name]) => columnsOf(NEWEST_ROW_VERSION).includes(name));
-  const words = new WordsColumn(0);
+  const words = new WordsColumn(0, new Dictionary());
   expect(new Map([...inserted, [words.name, words.type]])).toEqual(
     new Map([...declared].map(([name, one]) => [name, one?.replace(/ DEFAULT .*/, '')])),
   );

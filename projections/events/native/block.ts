@@ -11,7 +11,6 @@ import {
 import { LowCardinalityColumn, MapColumn } from './dictionary-columns.ts';
 import { columnType, isStored, type ColumnType } from './column-types.ts';
 import { DatumReader } from './datum-reader.ts';
-import { WordsColumn } from './words-column.ts';
 
 /** Rows in ClickHouse's Native format: one block. */
 export interface NativeBlock {
@@ -130,8 +129,7 @@ function columnOf(field: RowField, rows: number): NativeColumn {
     case 'Map(LowCardinality(String), Float64)': {
       const values = type.endsWith('Float64)') ? 'double' : 'string';
       if (!isStored(field.name)) return new IgnoredColumn(values);
-      const words = field.name === 'properties' ? new WordsColumn(rows) : undefined;
-      return new MapColumn(rows, values, words);
+      return new MapColumn(rows, values, field.name === 'properties');
     }
   }
 }

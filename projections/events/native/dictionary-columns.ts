@@ -2,7 +2,8 @@ import { Bytes } from './bytes.ts';
 import { Dictionary } from './dictionary.ts';
 import { FLOAT_BYTES, USUAL_BYTES, type DerivedColumn, type NativeColumn } from './columns.ts';
 import type { DatumReader } from './datum-reader.ts';
-import type { WordsColumn } from './words-column.ts';
+import { NumberLists } from './number-lists.ts';
+import { WordsColumn } from './words-column.ts';
 
 export class LowCardinalityColumn implements NativeColumn {
   readonly #dictionary = new Dictionary();
@@ -27,12 +28,7 @@ export class LowCardinalityColumn implements NativeColumn {
 /** A map of LowCardinality(String) to strings or doubles. */
 export class MapColumn implements NativeColumn {
   readonly #dictionary = new Dictionary();
-  /** Number of entries up to the end of each row, as 64 bits of which the lower 32 are used. */
-  readonly #ends: Uint32Array<ArrayBuffer>;
-  readonly #rows: number;
-  #next = 0;
-  #keys = new Uint32Array(1024);
-  #entries = 0;
+  readonly #keys: NumberLists;
   /** Where the entries of the last row begin: most rows have the keys of the row before. */
   #lastRow = 0;
   readonly #values: Bytes;
@@ -40,44 +36,37 @@ export class MapColumn implements NativeColumn {
   readonly #words: WordsColumn | undefined;
   isUsed = false;
 
-  /** @param words gets the entries whose value is a word */
-  constructor(rows: number, values: 'string' | 'double', words?: WordsColumn) {
-    this.#words = words;
-    this.#ends = new Uint32Array(2 * rows);
-    this.#rows = rows;
+  /** @param hasWords whether those of its strings that are words are a column as well */
+  constructor(rows: number, values: 'string' | 'double', hasWords = false) {
+    this.#keys = new NumberLists(rows);
     this.#values = new Bytes(rows * USUAL_BYTES);
     this.#isText = values === 'string';
+    this.#words = hasWords ? new WordsColumn(rows, this.#dictionary) : undefined;
   }
 
   add(row: number, datum: DatumReader): void {
     this.isUsed = true;
     this.#endRows(row);
-    const first = this.#entries;
+    const first = this.#keys.count;
     for (let left = datum.blockEntries(); left > 0; left = datum.blockEntries())
-      for (; left > 0; left--) this.#addEntry(datum, this.#lastRow + this.#entries - first);
+      for (; left > 0; left--) this.#addEntry(datum, this.#lastRow + this.#keys.count - first);
     this.#lastRow = first;
     this.#endRows(row + 1);
-    this.#words?.endRow(row);
   }
 
   #addEntry(datum: DatumReader, before: number): void {
-    if (this.#entries === this.#keys.length) {
-      const grown = new Uint32Array(2 * this.#entries);
-      grown.set(this.#keys);
-      this.#keys = grown;
-    }
-    const key = this.#dictionary.read(datum, this.#keys[before] ?? 0);
-    this.#keys[this.#entries++] = key;
+    const key = this.#dictionary.read(datum, this.#keys.at(before));
+    this.#keys.add(key);
     const size = this.#isText ? datum.length() : FLOAT_BYTES;
     const from = datum.skip(size);
-    if (this.#isText) {
-      this.#values.string(datum.bytes, from, size);
-      this.#words?.add({ names: this.#dictionary, name: key }, datum.bytes, from, size);
-    } else this.#values.copy(datum.bytes, from, size);
+    if (this.#isText) this.#values.string(datum.bytes, from, size);
+    else this.#values.copy(datum.bytes, from, size);
+    this.#words?.add(key, datum.bytes, from, size);
   }
 
   #endRows(until: number): void {
-    for (; this.#next < until; this.#next++) this.#ends[2 * this.#next] = this.#entries;
+    this.#keys.endRows(until);
+    this.#words?.endRows(until);
   }
 
   get derived(): DerivedColumn | undefined {
@@ -85,9 +74,6 @@ export class MapColumn implements NativeColumn {
   }
 
   finish(): Buffer[] {
-    this.#endRows(this.#rows);
-    const keys =
-      this.#entries === 0 ? [] : this.#dictionary.finish(this.#keys.slice(0, this.#entries));
-    return [Dictionary.PREFIX, Buffer.from(this.#ends.buffer), ...keys, this.#values.finish()];
+    return [...this.#dictionary.finishLists(this.#keys), this.#values.finish()];
   }
 }

@@ -1,5 +1,6 @@
 import { Bytes } from './bytes.ts';
 import type { DatumReader } from './datum-reader.ts';
+import type { NumberLists } from './number-lists.ts';
 
 /** The distinct strings of a LowCardinality column. The first one is empty. */
 export class Dictionary {
@@ -58,6 +59,12 @@ export class Dictionary {
     const head = uint64(OWN_KEYS + width);
     const count = uint64(numbers.length);
     return [head, uint64(this.#size.length), this.#keys.finish(), count, Buffer.from(buffer)];
+  }
+
+  /** A column of lists of strings: where they end, and the strings if there are any. */
+  finishLists(lists: NumberLists): Buffer[] {
+    const { ends, numbers } = lists.finish();
+    return [Dictionary.PREFIX, ends, ...(numbers.length === 0 ? [] : this.finish(numbers))];
   }
 }
 

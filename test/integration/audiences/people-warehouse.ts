@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
 import type { PersonRow } from '../../../audiences/testing/model.ts';
 import type { EventRow } from '../../../schemas/records.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
 import { eachShard } from '../../../platform/clickhouse/shards.ts';
 
@@ -39,11 +40,7 @@ const TABLES = [
 /** A database of its own on the stack's ClickHouse, with the live schema of `events`. */
 export async function openPeopleWarehouse(name: string): Promise<PeopleWarehouse> {
   const { client, insert, close } = await openTestDatabase(name, {
-    ddl: [
-      'projections/events/ddl/0001_events.sql',
-      'projections/events/ddl/0096_property_words.sql',
-      'projections/addresses/ddl/0050_addresses.sql',
-    ],
+    ddl: [...EVENTS_DDL, 'projections/addresses/ddl/0050_addresses.sql'],
     tables: TABLES,
   });
   const replace = async (table: string, values: Record<string, unknown>[]) => {

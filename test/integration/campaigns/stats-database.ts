@@ -5,12 +5,12 @@ import {
 } from '../../../account-api/campaigns/stats/compile-people.ts';
 import type { MessageDataset } from '../../../account-api/campaigns/stats/testing/model.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { eventColumns, isoTime, openTestDatabase } from '../../support/test-database.ts';
 import { onAccount } from '../../../platform/clickhouse/shards.ts';
 
 const DDL = [
-  'projections/events/ddl/0001_events.sql',
-  'projections/events/ddl/0096_property_words.sql',
+  ...EVENTS_DDL,
   'projections/identities/ddl/0004_identities_flat.sql',
   'projections/messages/ddl/0060_messages.sql',
 ];

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Values of all kinds, and names that a value could be taken for a part of. */
+/** Values of all kinds, and names with the separator in them. */
 const PROPERTIES: readonly Record<string, string>[] = [
   {},
   { plan: 'free', city: 'تهران', empty: '', at: '12', mixed: 'a1', sent: 'true' },

@@ -8,6 +8,7 @@ import { rowsFreezer } from '../../../pipeline/planner/freeze/freeze-rows.ts';
 import { readRows } from '../../../platform/clickhouse/rows.ts';
 import { SqlParams } from '../../../platform/clickhouse/sql.ts';
 import type { ChunkRecipient } from '../../../schemas/records.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { ServiceProcess } from '../../support/service-process.ts';
 import { openPostgres } from '../../support/stack-clients.ts';
 import { eventually, ravand } from '../../support/stack.ts';
@@ -30,8 +31,7 @@ beforeAll(async () => {
   await ravand('stop', 'planner');
   database = await openTestDatabase('planner', {
     ddl: [
-      'projections/events/ddl/0001_events.sql',
-      'projections/events/ddl/0096_property_words.sql',
+      ...EVENTS_DDL,
       'projections/identities/ddl/0004_identities_flat.sql',
       'projections/profiles/ddl/0003_profiles.sql',
       'projections/profiles/ddl/0005_people.sql',

@@ -7,6 +7,7 @@ import {
   readStored,
 } from '../../../ops/why/message/read-warehouse.ts';
 import type { MessageOutcome } from '../../../schemas/records.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { BotReceiver } from '../../support/messages/bot-receiver.ts';
 import { TestCampaign } from '../../support/messages/campaign.ts';
 import { MessageAccount } from '../../support/messages/message-account.ts';
@@ -36,8 +37,7 @@ describe('what ClickHouse says of a message', () => {
   beforeAll(async () => {
     database = await openTestDatabase('why_message', {
       ddl: [
-        'projections/events/ddl/0001_events.sql',
-        'projections/events/ddl/0096_property_words.sql',
+        ...EVENTS_DDL,
         'projections/identities/ddl/0004_identities_flat.sql',
         'projections/messages/ddl/0060_messages.sql',
       ],

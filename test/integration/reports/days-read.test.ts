@@ -8,11 +8,11 @@ import type { Parsed } from '../../../account-api/reports/report-problem.ts';
 import { readReport, reportsOver, type RowsOf } from '../../../account-api/reports/run.ts';
 import { parseTrends } from '../../../account-api/reports/trends/request.ts';
 import { readAudience } from '../../../audiences/read.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const DDL = [
-  'projections/events/ddl/0001_events.sql',
-  'projections/events/ddl/0096_property_words.sql',
+  ...EVENTS_DDL,
   'projections/profiles/ddl/0003_profiles.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
   'projections/profiles/ddl/0005_people.sql',

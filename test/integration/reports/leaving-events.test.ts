@@ -13,13 +13,13 @@ import { mergesOf } from '../../../audiences/people-sql.ts';
 import { readAudience } from '../../../audiences/read.ts';
 import { readRows } from '../../../platform/clickhouse/rows.ts';
 import { createLog } from '../../../platform/log.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { eventually } from '../../support/stack.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { storedEvent } from './arbitraries.ts';
 
 const DDL = [
-  'projections/events/ddl/0001_events.sql',
-  'projections/events/ddl/0096_property_words.sql',
+  ...EVENTS_DDL,
   'projections/profiles/ddl/0003_profiles.sql',
   'projections/identities/ddl/0004_identities_flat.sql',
   'projections/profiles/ddl/0005_people.sql',

@@ -1,25 +1,25 @@
 /** Funnels and retention whose events threads of the process count. */
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { LargeReports } from '../../../account-api/reports/few-events/large-reports.ts';
 import { MIN_MEMORY_BYTES } from '../../../account-api/reports/many-events/memory-layout.ts';
 import { ReportThread } from '../../../account-api/reports/many-events/report-thread.ts';
 import { ReportThreads } from '../../../account-api/reports/many-events/report-threads.ts';
+import { ServerThreads } from '../../../account-api/reports/many-events/server-threads.ts';
 import { parseFunnel } from '../../../account-api/reports/funnel/request.ts';
 import type { Parsed } from '../../../account-api/reports/report-problem.ts';
 import { parseRetention } from '../../../account-api/reports/retention/request.ts';
 import { readReport, reportsOver, type RunReports } from '../../../account-api/reports/run.ts';
 import { killQuery } from '../../../platform/clickhouse/kill-on-abort.ts';
+import { readRows } from '../../../platform/clickhouse/rows.ts';
 import { createLog } from '../../../platform/log.ts';
 import { clickhouseSettings } from '../../../platform/settings-common.ts';
 import { parseSettings } from '../../../platform/settings.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { readyStack } from '../../support/stack.ts';
 import { openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-const DDL = [
-  'projections/events/ddl/0001_events.sql',
-  'projections/events/ddl/0096_property_words.sql',
-  'projections/identities/ddl/0004_identities_flat.sql',
-];
+const DDL = [...EVENTS_DDL, 'projections/identities/ddl/0004_identities_flat.sql'];
 const START = Date.UTC(2026, 8, 1);
 const RANGE = { from: '2026-09-01', to: '2026-09-21', timezone: 'UTC' };
 const EVENTS = 1_200_000;
@@ -113,6 +113,24 @@ it.each(['none', 'table'] as const)(
     expect(JSON.stringify(expected)).toMatch(/"count":[1-9]\d{3,}/);
   },
 );
+
+it('statements that run at a time share the threads of one', async () => {
+  const clickhouse = parseSettings(clickhouseSettings, {
+    CLICKHOUSE_URL: readyStack().clickhouse_url,
+  });
+  const [row] = await readRows<{ threads: string }>({
+    ...{ client: database.client, params: {}, signal: AbortSignal.timeout(60_000) },
+    sql: "SELECT toString(getSetting('max_threads')) AS threads",
+  });
+  const all = Number(row?.threads);
+  const threads = new ServerThreads(clickhouse);
+  const signal = AbortSignal.timeout(60_000);
+  const asker = { accountId: 1, queryId: randomUUID(), application: 'test', signal };
+  const shares = [];
+  for (const statements of [1, 2, 1000]) shares.push(await threads.share(statements, asker));
+  expect(all).toBeGreaterThan(0);
+  expect(shares).toEqual([all, Math.ceil(all / 2), 1]);
+});
 
 it('a report whose events have no room runs its statement, and its events are not read again', async () => {
   const expected = await stated('none');

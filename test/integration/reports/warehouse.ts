@@ -2,6 +2,7 @@ import type { ClickHouseClient, DataFormat, QueryParams } from '@clickhouse/clie
 import { PROFILE_COLUMNS } from '../../../events/traits.ts';
 import { planningOf } from '../../../account-api/reports/planning.ts';
 import type { Dataset } from '../../../account-api/reports/testing/dataset.ts';
+import { EVENTS_DDL } from '../../support/events-ddl.ts';
 import { eventColumns, openTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** The tables that reports read, with the live schema, in a database of a test's own. */
@@ -12,11 +13,7 @@ export interface Warehouse {
   close: () => Promise<void>;
 }
 
-const DDL = [
-  'projections/events/ddl/0001_events.sql',
-  'projections/events/ddl/0096_property_words.sql',
-  'projections/identities/ddl/0004_identities_flat.sql',
-];
+const DDL = [...EVENTS_DDL, 'projections/identities/ddl/0004_identities_flat.sql'];
 /** A table in place of the view `people` (reports: People), so that tests can fill it. */
 const PEOPLE = `CREATE TABLE people (
     account_id UInt64, person String, traits Map(String, String),
